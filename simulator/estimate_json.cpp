@@ -65,6 +65,9 @@ JsonValue estimate_json(const StepEstimate& e, const Program& program, const Clu
       .set("tokens_per_second_per_gpu", JsonValue::finite(e.tokens_per_second_per_gpu))
       .set("model_flops_per_gpu", JsonValue::finite(e.model_flops_per_gpu.base()))
       .set("mfu", JsonValue::finite(e.mfu));
+  if (profile.learned) {
+    json.set("learned_from_runs", static_cast<std::int64_t>(profile.learned->runs.size()));
+  }
   if (const auto ranks = busiest_ranks(program.model, program.workload, program.plan)) {
     json.set("busiest_rank_over_mean", JsonValue::object()
                                            .set("average", ranks->mean)

@@ -204,8 +204,26 @@ void fill_data_parallel(RunRequest& r, Plan& p) {
   p.expert.edp = rest(std::int64_t{1} * p.expert.etp * p.expert.ep * a.pp);
 }
 
+Profile without_runs(const Profile& profile) {
+  const Profile round =
+      datasheet_profile(profile.cluster, profile.collectives.size(), profile.runtime);
+  Profile p = profile;
+  static_cast<RunConstants&>(p) = round;
+  p.eras.clear();
+  for (std::size_t i = 0; i < kKernelClasses; ++i) {
+    if (!counts_flops(static_cast<KernelClass>(i))) p.kernels[i] = round.kernels[i];
+  }
+  p.relative_band = 0.4;  // 8 of 10 published runs are inside (docs/validation-notes.md)
+  return p;
+}
+
 RunCatalog::RunCatalog(const std::vector<std::string>& profile_files) {
   for (const std::string& file : profile_files) given_.push_back(load_profile(file));
+}
+
+RunCatalog::RunCatalog(Profile profile, ClusterSpec cluster) {
+  given_.push_back(std::move(profile));
+  clusters_.emplace(cluster.name, std::move(cluster));
 }
 
 const ModelSpec& RunCatalog::model(const MeasuredRun& run) {
@@ -240,12 +258,16 @@ const Profile& RunCatalog::profile(const ClusterSpec& cluster) {
     return p.cluster == cluster.name && p.runtime == Runtime::megatron;
   });
   Profile profile;
-  if (given != given_.end()) profile = *given;
-  else if (auto shipped = find_newest_profile(cluster.name, Runtime::megatron)) {
+  if (knowledge_ == Knowledge::datasheet) {
+    profile = datasheet_profile(cluster.name, cluster.tiers.size(), Runtime::megatron);
+  } else if (given != given_.end()) {
+    profile = *given;
+  } else if (auto shipped = find_newest_profile(cluster.name, Runtime::megatron)) {
     profile = std::move(shipped->profile);
   } else {
     profile = datasheet_profile(cluster.name, cluster.tiers.size(), Runtime::megatron);
   }
+  if (knowledge_ == Knowledge::tables) profile = without_runs(profile);
   return profiles_.emplace(cluster.name, std::move(profile)).first->second;
 }
 

@@ -44,13 +44,31 @@ struct PreparedRun {
   std::string reason;  // why there is none
 };
 
+// What predictions know of a cluster: all that its profile has; its kernels' tables and no run, as
+// of a cluster that is new; its datasheet.
+enum class Knowledge { all, tables, datasheet };
+
+// The profile with round numbers for all that was fitted to runs: clocks, overlap, host times,
+// rates of kernels that are bound by memory. No eras.
+[[nodiscard]] Profile without_runs(const Profile&);
+
 // Models, clusters and profiles by name, loaded once each.
 class RunCatalog {
  public:
   // Profiles of `profile_files` stand in for the shipped ones of the same cluster and runtime.
   explicit RunCatalog(const std::vector<std::string>& profile_files);
+  // The same with a profile that is there, and the cluster that it is of.
+  RunCatalog(Profile, ClusterSpec);
 
   [[nodiscard]] PreparedRun prepare(const MeasuredRun&);
+
+  // What runs on that cluster are predicted with, before an era's constants.
+  [[nodiscard]] const Profile& profile_of_cluster(const std::string& name) {
+    return profile(cluster(name));
+  }
+
+  // Before the first run is prepared.
+  void know_only(Knowledge k) { knowledge_ = k; }
 
  private:
   const ModelSpec& model(const MeasuredRun&);
@@ -59,6 +77,7 @@ class RunCatalog {
   const Profile& profile(const ClusterSpec&, const std::string& era);
 
   std::vector<Profile> given_;
+  Knowledge knowledge_ = Knowledge::all;
   std::map<std::string, ModelSpec> models_;
   std::map<std::string, ClusterSpec> clusters_;
   std::map<std::string, Profile> profiles_;

@@ -4,20 +4,47 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "application/learn/calibrate_from_runs.hpp"
 #include "application/tune/calibrate_machine.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
 
 namespace pleat::cli {
+namespace {
+
+// Without --from-runs none of them has a meaning; with it none of what is measured here has.
+void add_learning(CLI::App& command, FromRunsOptions& o) {
+  CLI::Option* const runs =
+      command.add_option("--from-runs", o.files,
+                         "Learn from runs instead of measuring: rows as `pleat validate` takes, "
+                         "Megatron logs with their arguments, or a plan file and then logs of it "
+                         "(of `pleat train --log-json` or Megatron)");
+  command.add_option("--profile", o.profile, "With --from-runs: the profile to begin with")
+      ->check(offers_configs(ConfigKind::profile))
+      ->needs(runs);
+  command.add_flag("--force", o.output.force, "With --from-runs: replace files that are there")
+      ->needs(runs);
+  for (const char* flag :
+       {"--ranks", "--device", "--collectives", "--symmetric-windows", "--sustained"}) {
+    runs->excludes(command.get_option(flag));
+  }
+}
+
+}  // namespace
 
 void add_calibrate_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "calibrate", "Measure this machine's kernels and collectives, fit its profile");
   const auto o = std::make_shared<CalibrateOptions>();
-  command->add_option("-c,--cluster", o->cluster, "The cluster file that describes this machine")
-      ->check(offers_configs(ConfigKind::cluster))
-      ->capture_default_str();
+  const auto learn = std::make_shared<FromRunsOptions>();
+  CLI::Option* const cluster =
+      command
+          ->add_option("-c,--cluster", o->cluster,
+                       "The cluster file that describes this machine; with --from-runs where they "
+                       "ran (default: as the runs say)")
+          ->check(offers_configs(ConfigKind::cluster))
+          ->capture_default_str();
   command->add_option("--ranks", o->ranks, "Ranks that share the cores in the shared measurements")
       ->capture_default_str()
       ->check(in_range(1, 256));
@@ -44,14 +71,29 @@ void add_calibrate_command(CLI::App& app, Action& action) {
       "-o,--out", o->out_file,
       "Profile file (default: where `--profile NAME` and the other commands find it)");
   command->add_flag("--json", o->json, "Print the profile as JSON");
+  add_learning(*command, *learn);
   command->footer(
       "Examples:\n"
       "  pleat calibrate\n"
       "  pleat calibrate --ranks 8 --out my-machine.json\n"
       "  pleat calibrate --device cuda --cluster h200-sxm --out h200.json\n"
       "  mpirun -n 16 pleat calibrate --device cuda --cluster h200-sxm --out h200.json\n"
+      "  pleat calibrate --from-runs runs.jsonl -o ours.json\n"
+      "  pleat calibrate --from-runs a.log b.log --cluster h100-sxm -o ours.json\n"
+      "  pleat calibrate --from-runs plan.json train.jsonl --dry-run\n"
       "A calibration that was killed goes on where it was, on the CPU in its second pass.");
-  command->callback([&action, o] { action = [o] { calibrate_machine(*o); }; });
+  command->callback([&action, o, learn, cluster] {
+    action = [o, learn, given = cluster->count() > 0] {
+      if (learn->files.empty()) {
+        calibrate_machine(*o);
+        return;
+      }
+      learn->cluster = given ? o->cluster : "";
+      learn->output.file = o->out_file;
+      learn->json = o->json;
+      calibrate_from_runs(*learn);
+    };
+  });
 }
 
 }  // namespace pleat::cli

@@ -7,6 +7,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/validate_runs.hpp"
 #include "cli/option_checks.hpp"
+#include "cli/option_choices.hpp"
 
 namespace pleat::cli {
 
@@ -24,6 +25,23 @@ void add_validate_command(CLI::App& app, Action& action) {
   command->add_flag("--force", o->force, "Replace files that are there");
   command->add_flag("--recipes", o->recipes,
                     "Also search beside every row of tier A: is the recipe's place near the top?");
+  CLI::Option* const learn =
+      command
+          ->add_option("--learn", o->learn,
+                       "Judge `pleat calibrate --from-runs`: for every cluster and model with 5 or "
+                       "more rows, learn from so many of them and compare the errors of the others")
+          ->check(in_range(1, 100));
+  command
+      ->add_option("--draws", o->draws, "With --learn: how often rows are drawn, with a fixed seed")
+      ->capture_default_str()
+      ->check(in_range(1, 10'000))
+      ->needs(learn);
+  command
+      ->add_option("--know", o->know,
+                   "What predictions know of a cluster: all, tables (of kernels, nothing that was "
+                   "fitted to runs) or datasheet")
+      ->capture_default_str()
+      ->check(one_of({"all", "tables", "datasheet"}));
   command->add_option("--threads", o->threads, "Threads (default: all cores)")
       ->check(in_range(0, 1024));
   command->add_flag("--json", o->json, "Print JSON");
@@ -34,6 +52,7 @@ void add_validate_command(CLI::App& app, Action& action) {
       "Examples:\n"
       "  pleat validate\n"
       "  pleat validate --rows runs.jsonl --tier A,B --json\n"
+      "  pleat validate --learn 2 --know tables\n"
       "  pleat validate --recipes --out docs/VALIDATION.md --force");
   command->callback([&action, o] { action = [o] { validate(*o); }; });
 }

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <set>
 
+#include "application/learn/judge_learning.hpp"
 #include "cli/report/validation/validation_report.hpp"
 #include "console/output.hpp"
 #include "console/terminal.hpp"
@@ -69,6 +70,11 @@ std::vector<ComparedRun> of_tier(const std::string& tier, std::vector<ComparedRu
   return rows;
 }
 
+Knowledge knowledge_of(const std::string& word) {
+  if (word == "tables") return Knowledge::tables;
+  return word == "datasheet" ? Knowledge::datasheet : Knowledge::all;
+}
+
 }  // namespace
 
 void validate(const ValidateOptions& o) {
@@ -77,7 +83,14 @@ void validate(const ValidateOptions& o) {
   std::vector<MeasuredRun> runs = read_all(o);
   keep_tiers(o.tiers, runs);
   RunCatalog catalog(profile_files(o));
+  catalog.know_only(knowledge_of(o.know));
   const std::vector<ComparedRun> rows = compare_runs(runs, catalog, o.threads);
+  if (o.learn > 0) {
+    const JudgeOptions judge{.given = o.learn, .draws = o.draws, .threads = o.threads};
+    const Judgement judgement = judge_learning(rows, catalog, judge);
+    print(o.json ? judgement_json(judgement).dump() + "\n" : judgement_text(judgement, judge));
+    return;
+  }
   Summary s = summarise_runs(rows);
   if (o.recipes) s.recipes = place_recipes(of_tier("A", rows), catalog, o.threads);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;

@@ -16,6 +16,9 @@ struct ValidateOptions {
   std::string html_file, out_file;    // empty: none
   bool force = false;                 // these files may be there already
   bool recipes = false;               // rows of tier A against the best of a search
+  int learn = 0;                      // judge learning from so many runs; 0: not
+  int draws = 10;                     // of such runs
+  std::string know = "all";           // or tables, datasheet
   int threads = 0;
   bool json = false;
 };

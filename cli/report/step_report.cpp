@@ -198,6 +198,11 @@ std::vector<Fact> step_facts(const StepEstimate& e, const Problem& problem, Runt
   facts.push_back({"profile",
                    {fmt::format("{} ({})", problem.profile.name, runtime_name(runtime)),
                     fmt::format("constants {} at worst", source_name(e.source))}});
+  if (const Shared<Learned>& learned = problem.profile.learned) {
+    const std::size_t runs = learned->runs.size();
+    facts.back().fields.push_back(fmt::format("learned from {} {} of {}", runs,
+                                              runs == 1 ? "run" : "runs", problem.profile.cluster));
+  }
   return facts;
 }
 

@@ -142,6 +142,9 @@ Profile read_profile(const std::string& text, const std::string& file_name) {
   profile.collective_table = reader.optional_text("collective_table").value_or("");
   read_run_constants(reader, profile, true);
   profile.eras = read_eras(reader, profile);
+  if (auto learned = reader.optional_object("learned")) {
+    profile.learned.pointer = std::make_shared<const Learned>(read_learned(*learned));
+  }
   profile.sharing_penalty = reader.number("sharing_penalty", {0, 100, true});
   profile.relative_band = reader.number("relative_band", {0, 10});
   profile.device_context = reader.optional_quantity<Bytes>("device_context").value_or(Bytes(0));
@@ -190,6 +193,7 @@ std::string write_profile(const Profile& profile) {
     }
     root.set("eras", std::move(eras));
   }
+  if (profile.learned) root.set("learned", write_learned(*profile.learned));
   return root.dump() + "\n";
 }
 

@@ -12,6 +12,7 @@
 
 #include "core/quantity.hpp"
 #include "core/spec/kernel_tables.hpp"
+#include "core/spec/learned.hpp"
 #include "core/spec/platform_rates.hpp"
 #include "core/spec/run_constants.hpp"
 
@@ -95,6 +96,7 @@ struct Profile : RunConstants {
   Bytes device_context{};
   std::string created;           // ISO 8601, "2026-11-21": the newest of several profiles is used
   std::vector<Era> eras;
+  Shared<Learned> learned;       // what runs of this cluster taught it; empty: nothing
   bool operator==(const Profile&) const = default;
 
   [[nodiscard]] const EfficiencyCurve& kernel(KernelClass c) const {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Parts of a profile's file that are optional: laws of matrix products, attention rates, exchange
-// rates, constants of a run and of software eras. Absent parts keep their defaults.
+// rates, constants of a run and of software eras, what was learned. Absent parts keep their
+// defaults.
 #pragma once
 
 #include "core/json/object_reader.hpp"
@@ -25,6 +26,9 @@ extern const std::vector<std::string> kSourceNames;  // in the order of SourceCl
 
 [[nodiscard]] std::vector<DispatchRate> read_dispatch_rates(ObjectReader& profile);
 [[nodiscard]] JsonValue write_dispatch_rates(const std::vector<DispatchRate>&);
+
+[[nodiscard]] Learned read_learned(ObjectReader);
+[[nodiscard]] JsonValue write_learned(const Learned&);
 
 // Keys that are there replace values of `run`. `required`: the keys without which no profile is.
 void read_run_constants(ObjectReader&, RunConstants& run, bool required);

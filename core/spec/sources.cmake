@@ -15,6 +15,7 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/hf_moe.cpp
   ${CMAKE_CURRENT_LIST_DIR}/hf_rope.cpp
   ${CMAKE_CURRENT_LIST_DIR}/kernel_tables.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/learned.cpp
   ${CMAKE_CURRENT_LIST_DIR}/mixer_size.cpp
   ${CMAKE_CURRENT_LIST_DIR}/packing.cpp
   ${CMAKE_CURRENT_LIST_DIR}/parameters.cpp

@@ -199,12 +199,16 @@ JsonValue certificate_json(const SearchResult& result, const Problem& problem,
 
 JsonValue search_json(const SearchResult& result, const Problem& problem,
                       const SearchConfig& config, const std::vector<FittingChange>& changes) {
-  return JsonValue::object()
-      .set("schema_version", 1)
+  JsonValue json = JsonValue::object();
+  json.set("schema_version", 1)
       .set("model", problem.model.name)
       .set("cluster", problem.cluster.name)
       .set("gpus", config.gpus)
-      .set("profile", problem.profile.name)
+      .set("profile", problem.profile.name);
+  if (const Shared<Learned>& learned = problem.profile.learned) {
+    json.set("learned_from_runs", static_cast<std::int64_t>(learned->runs.size()));
+  }
+  return json
       .set("workload", JsonValue::object()
                            .set("seq_len", problem.workload.seq_len)
                            .set("global_batch", problem.workload.global_batch))

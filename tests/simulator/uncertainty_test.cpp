@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <memory>
 
 #include "tests/simulator/fixtures.hpp"
 
@@ -77,6 +78,37 @@ TEST(Uncertainty, HybridsAreLessCertain) {
   model.layer_traits.clear();
   model.attention.kind = AttentionKind::compressed;
   EXPECT_DOUBLE_EQ(relative_band(model, Plan{}, profile), std::hypot(0.03, 1.0));
+}
+
+// Two constants, of one of which nothing is known now that was not known before.
+Profile profile_that_learned() {
+  Profile p = test::ideal_profile();
+  p.relative_band = 0.03;
+  Learned learned;
+  learned.noise = 0.05 / kBandDeviations;
+  for (LearnedConstant& c : learned.constants) c.prior_error = 0.04 / kBandDeviations;
+  learned.covariance[1][1] = std::pow(0.04 / kBandDeviations, 2);
+  p.learned.pointer = std::make_shared<const Learned>(learned);
+  return p;
+}
+
+CostVector parts_of(double gemm, double memory) {
+  CostVector parts{};
+  parts[static_cast<std::size_t>(CostClass::gemm)] = Seconds(gemm);
+  parts[static_cast<std::size_t>(CostClass::memory_bound)] = Seconds(memory);
+  parts[static_cast<std::size_t>(CostClass::bubble)] = Seconds(7);  // follows the others
+  return parts;
+}
+
+// The band before was hypot(0.03, 0.04) = 0.05.
+TEST(Uncertainty, WhatWasLearnedNarrowsTheBandOfPlansLikeTheRuns) {
+  const Profile profile = profile_that_learned();
+  EXPECT_DOUBLE_EQ(learned_band(parts_of(1, 0), profile), 0);  // learned to the end
+  EXPECT_DOUBLE_EQ(learned_band(parts_of(0, 1), profile), 0.04);
+  const double both = std::hypot(0.03, learned_band(parts_of(3, 1), profile));
+  EXPECT_GT(both, 0.03);
+  EXPECT_LT(both, 0.05);
+  EXPECT_EQ(learned_band(parts_of(1, 1), test::ideal_profile()), 0);
 }
 
 }  // namespace

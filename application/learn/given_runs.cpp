@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "application/learn/given_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <sstream>
+#include <string_view>
+
+#include "console/output.hpp"
+#include "core/diagnostics.hpp"
+#include "core/json/parse.hpp"
+#include "core/json/text_file.hpp"
+#include "interop/megatron_import.hpp"
+#include "interop/megatron_log.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr std::size_t kMostLogBytes = std::size_t{1} << 30;
+constexpr std::size_t kWarmupSteps = 3;  // allocation, autotuning, the first graphs
+
+enum class RunFileKind { plan, rows, train_log, megatron_log };
+
+// By its first object: a plan document, a row, a step; else a log of Megatron.
+RunFileKind run_file_kind(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string::npos || text[begin] != '{') return RunFileKind::megatron_log;
+  const std::string_view line =
+      std::string_view(text).substr(begin, text.find('\n', begin) - begin);
+  const auto has = [&](const char* key) { return line.find(key) != std::string_view::npos; };
+  if (has("\"measured\"")) return RunFileKind::rows;
+  if (has("\"step\"") && has("\"seconds\"")) return RunFileKind::train_log;
+  return RunFileKind::plan;
+}
+
+std::size_t warmup_of(std::size_t steps) {
+  return std::min(kWarmupSteps, steps > 1 ? steps - 1 : 0);
+}
+
+// The same where the log does not print its arguments.
+LoggedRun with_plan(const std::string& file, const std::optional<PlanDocument>& plan) {
+  if (!plan) {
+    throw_config_error(ExitCode::bad_file, file, "", "the log does not say what ran",
+                       "name its plan file before it: plan.json " + file);
+  }
+  return {.file = file, .document = *plan};
+}
+
+LoggedRun read_train_log(const std::string& text, const std::string& file,
+                         const std::optional<PlanDocument>& plan) {
+  LoggedRun run = with_plan(file, plan);
+  std::vector<double> seconds;
+  std::istringstream lines(text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    const std::string where = fmt::format("{}, line {}", file, number);
+    const JsonValue step = parse_json(line, where);
+    const JsonValue* found = step.find("seconds");
+    const double* value = found != nullptr ? found->as_double() : nullptr;
+    const std::int64_t* whole = found != nullptr ? found->as_integer() : nullptr;
+    const double took = value != nullptr   ? *value
+                        : whole != nullptr ? static_cast<double>(*whole)
+                                           : 0;
+    if (!(took > 0)) {
+      throw_config_error(ExitCode::bad_file, where, "seconds", "must be a time above 0",
+                         "a line of pleat train --log-json");
+    }
+    seconds.push_back(took);
+  }
+  seconds.erase(seconds.begin(),
+                seconds.begin() + static_cast<std::ptrdiff_t>(warmup_of(seconds.size())));
+  run.steps = seconds.size();
+  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  run.seconds = *middle;
+  return run;
+}
+
+LoggedRun read_megatron_log(const std::string& text, const std::string& file,
+                            const std::optional<PlanDocument>& plan) {
+  const interop::MegatronLog log = interop::parse_megatron_log(text);
+  const interop::LogTimes times = interop::log_times(log, warmup_of(log.iterations.size()), file);
+  LoggedRun run;
+  if (log.arguments.empty()) {
+    run = with_plan(file, plan);
+  } else {
+    interop::ImportedRun imported = interop::import_arguments(log.arguments, 0, file);
+    for (const std::string& word : imported.ignored) note(file + ": no counterpart: " + word);
+    for (const std::string& word : imported.assumed) note(file + ": assumed: " + word);
+    run = {.file = file, .document = std::move(imported.document)};
+    run.document.cluster.clear();  // a log does not name its GPUs
+  }
+  run.seconds = times.median_seconds;
+  run.steps = times.used;
+  return run;
+}
+
+}  // namespace
+
+std::vector<GivenRun> read_given_runs(const std::vector<std::string>& files) {
+  std::vector<GivenRun> runs;
+  std::optional<PlanDocument> plan;
+  for (const std::string& file : files) {
+    const std::string text = read_text_file(file, kMostLogBytes);
+    switch (run_file_kind(text)) {
+      case RunFileKind::plan:
+        plan = read_plan_document(text, file);
+        break;
+      case RunFileKind::rows:
+        for (MeasuredRun& row : read_runs(text, file)) runs.emplace_back(std::move(row));
+        break;
+      case RunFileKind::train_log:
+        runs.emplace_back(read_train_log(text, file, plan));
+        break;
+      case RunFileKind::megatron_log:
+        runs.emplace_back(read_megatron_log(text, file, plan));
+        break;
+    }
+  }
+  return runs;
+}
+
+}  // namespace pleat
