@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Every plan of a search's space written out, for small spaces. The search itself opens meshes one
-// by one.
+// by one. The space is the product's own: whether it leaves a plan out is judged by
+// tests/planner/laws.
 #pragma once
 
 #include <algorithm>
