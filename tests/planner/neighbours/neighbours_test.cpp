@@ -122,7 +122,7 @@ TEST(Neighbours, TheAnswerIsNeverSlowerAndKeepsThePins) {
       const Plan& plan = listed.plan;
       EXPECT_TRUE(allows(c, c.config, plan)) << summary(plan);
       EXPECT_TRUE(violations({c.model, c.workload, plan, c.config.gpus}).empty()) << summary(plan);
-      EXPECT_EQ(refused_by(c.config.runtime, c.model, plan), nullptr) << summary(plan);
+      EXPECT_EQ(refused_by(c.config.runtime, c.model, c.workload, plan), nullptr) << summary(plan);
       EXPECT_TRUE(builds_layout(c.config.runtime, c.model, plan)) << summary(plan);
       EXPECT_LE(listed.estimate.peak_bytes(), usable_bytes(c.cluster, c.config));
       EXPECT_EQ(estimator(plan).step, listed.estimate.step) << summary(plan);
@@ -184,8 +184,7 @@ TEST(Neighbours, NoneIsFasterThanWhatASearchForThePleatRuntimeFinds) {
   pinned.pin<"dispatcher">() = Dispatcher::deepep;
   pinned.pin<"ep-overlap">() = true;
   const SearchResult r = answer_of(s, s.config).result;
-  EXPECT_LE(r.best.front().estimate.step,
-            answer_of(s, pinned).result.best.front().estimate.step)
+  EXPECT_LE(r.best.front().estimate.step, answer_of(s, pinned).result.best.front().estimate.step)
       << summary(r.best.front().plan);
   expect_no_better_neighbour(s, s.config, 100);
 }
