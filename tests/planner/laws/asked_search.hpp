@@ -60,7 +60,7 @@ inline std::optional<Answer> ask(const Words& request, int estimates) {
   std::filesystem::remove(file);
   const cli_test::Said said = cli_test::run_pleat(
       Words{"plan"} + request +
-      Words{"--top", "1", "--json", "--out", file, "--max-evaluations", std::to_string(estimates)});
+      Words{"--json", "--out", file, "--max-evaluations", std::to_string(estimates)});
   if (said.exit_code != 0 || !std::filesystem::exists(file)) return std::nullopt;
   const JsonValue json = parse_json(said.out, "stdout");
   const JsonValue* certificate = json.find("certificate");

@@ -22,10 +22,10 @@ struct KnownHole {
 
 inline const std::vector<KnownHole>& known_holes() {
   static const std::vector<KnownHole> list{
-      {"what is recomputed and offloaded, where memory is short: other sets of modules together",
-       {"recompute", "recompute_full", "recompute_layers", "recompute_unit", "offload",
-        "offload_layers"},
-       0.03}};
+      {"another microbatch with another group of them, of layers and of recompute: neighbours "
+       "start from listed plans",
+       {"micro_batch", "microbatch_group", "recompute", "layout"},
+       0.02}};
   return list;
 }
 
