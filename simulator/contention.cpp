@@ -5,21 +5,29 @@
 #include <algorithm>
 
 #include "core/plan/dispatcher_traits.hpp"
+#include "simulator/cost/op_work.hpp"
 
 namespace pleat {
 namespace {
 
-// SMs that an exchange of expert tokens, or any other, holds while it runs.
-double sms_of(bool expert, const ClusterView& view, const RunConstants& run) {
-  if (!expert) return run.nccl_sms;
-  const bool says = is_fused(view.dispatcher) && view.dispatcher_sms > 0;
-  return says ? view.dispatcher_sms : run.*traits_of(view.dispatcher).sms;
+// SMs that an exchange of expert tokens, or any other, holds while it runs. Of a plan's number that
+// nobody measured there the nearest one that was, whose rate it has: else fewer would cost nothing.
+double sms_of(bool expert, const Op& op, const ClusterView& view, const Profile& profile) {
+  if (!expert) return profile.nccl_sms;
+  const DispatcherTraits dispatcher = traits_of(view.dispatcher);
+  const int usual = profile.*dispatcher.sms;
+  const int asked = dispatcher.fused ? view.dispatcher_sms : 0;
+  if (asked == 0 || asked == usual) return usual;
+  const GroupPlace& place = view.groups[static_cast<std::size_t>(op.group)];
+  const bool across = place.tier > 0 && place.size / place.inside > 1;
+  const int nearest = nearest_sms(profile, *dispatcher.fused, across ? 1 : 0, asked);
+  return nearest > 0 ? nearest : usual;
 }
 
-double sm_share(bool expert, const ClusterView& view, const RunConstants& run) {
+double sm_share(bool expert, const Op& op, const ClusterView& view, const Profile& profile) {
   const int sms = view.cluster->gpu.sms;
   if (sms <= 0) return 0;
-  return std::min(0.9, sms_of(expert, view, run) / sms * run.comm_slowdown_of_compute);
+  return std::min(0.9, sms_of(expert, op, view, profile) / sms * profile.comm_slowdown_of_compute);
 }
 
 }  // namespace
@@ -27,7 +35,8 @@ double sm_share(bool expert, const ClusterView& view, const RunConstants& run) {
 void set_contention(StreamOp& stream_op, const Op& op, const ClusterView& view,
                     const Profile& profile) {
   if (!is_collective(op.kind) || stream_op.stream != Stream::comm) return;
-  stream_op.sm_share = sm_share(op.group == Group::ep || op.group == Group::etp_ep, view, profile);
+  stream_op.sm_share =
+      sm_share(op.group == Group::ep || op.group == Group::etp_ep, op, view, profile);
   stream_op.slowdown = profile.comm_slowdown;
 }
 

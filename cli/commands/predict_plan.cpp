@@ -14,6 +14,7 @@
 #include "console/output.hpp"
 #include "console/terminal.hpp"
 #include "console/write_file.hpp"
+#include "planner/space/runtime_rules.hpp"
 #include "simulator/estimate.hpp"
 #include "simulator/memory_timeline.hpp"
 
@@ -33,6 +34,14 @@ std::string as_json(JsonValue document, const Request& r, const StepEstimate& e,
   return document.dump() + "\n";
 }
 
+void say_if_refused(const Request& r) {
+  const Target& on = r.target;
+  const char* const rule = refused_by(on.runtime, on.model, on.workload, r.plan);
+  if (rule == nullptr) return;
+  note(fmt::format("{} does not run this plan: {} ({})", runtime_name(on.runtime),
+                   why_refused(rule), rule));
+}
+
 }  // namespace
 
 void predict(const PredictOptions& o) {
@@ -41,6 +50,7 @@ void predict(const PredictOptions& o) {
   const Request r = resolve_request(o.plan);
   const Program program = compile_request(r);
   const StepEstimate e = estimate(program, r.target.cluster, r.target.profile);
+  say_if_refused(r);
   std::optional<Explanation> x;
   if (o.explain || !o.html_file.empty()) x = explain_plan(r, program, e, o.threads);
   if (!o.trace_file.empty()) {

@@ -11,6 +11,7 @@
 #include "core/diagnostics.hpp"
 #include "core/plan/executed_formats.hpp"
 #include "planner/space/memory_choice.hpp"
+#include "planner/space/run_settings.hpp"
 #include "planner/space/runtime_rules.hpp"
 
 namespace pleat::cli {
@@ -69,7 +70,7 @@ void check_cpu_step(const SearchConfig& c, const ModelSpec& model) {
     Plan one = plan;
     one.precision = n.precision;
     one.fp8_params = n.fp8_params;
-    const char* const rule = refused_by(c.runtime, model, one);
+    const char* const rule = refused_by(c.runtime, model, {}, one);
     if (rule == nullptr) continue;
     const bool weights = !cpu_may_step(c.runtime, one);
     throw_config_error(
@@ -81,14 +82,39 @@ void check_cpu_step(const SearchConfig& c, const ModelSpec& model) {
   }
 }
 
+// The flag that a rule of the runtime is about.
+const char* flag_of(std::string_view rule) {
+  if (rule == "graph-of-unknown-sizes") return "--cuda-graph";
+  if (rule == "stash-dispatcher") return "--paged-stash";
+  return "--delay-wgrad";
+}
+
+// Pins that leave nothing the runtime runs, on whatever mesh. The plainest setting says why.
+void check_settings(const SearchConfig& c, const Target& target) {
+  const char* first = nullptr;
+  for (const Numerics& numerics : c.numerics) {
+    for (const Setting& setting : settings(target.model, target.cluster, c)) {
+      Plan plan;
+      numerics.put_into(plan);
+      setting.put_into(plan);
+      const char* const rule = refused_by(c.runtime, target.model, target.workload, plan);
+      if (rule == nullptr) return;
+      if (first == nullptr) first = rule;
+    }
+  }
+  throw_config_error(ExitCode::bad_request, "", flag_of(first),
+                     fmt::format("{} ({})", why_refused(first), first),
+                     "leave the flag out, or allow what it needs");
+}
+
 // More would leave no plan, and say nothing of why.
 void check_layers(const Pinned<int>& pin, const char* flag, const ModelSpec& model) {
   for (const int layers : pin) {
     if (layers <= model.layers) continue;
-    throw_config_error(ExitCode::bad_request, "", flag,
-                       fmt::format("{} are more than the {} layers of {}", layers, model.layers,
-                                   model.name),
-                       "layers of a chunk, at most those of the model");
+    throw_config_error(
+        ExitCode::bad_request, "", flag,
+        fmt::format("{} are more than the {} layers of {}", layers, model.layers, model.name),
+        "layers of a chunk, at most those of the model");
   }
 }
 
@@ -143,6 +169,7 @@ SearchConfig search_config(const SearchOptions& o, const NumericsQuestion& forma
   c.max_evaluations = o.max_evaluations;
   c.neighbours = o.neighbours;
   c.memory_margin = o.memory_margin;
+  check_settings(c, target);
   return c;
 }
 

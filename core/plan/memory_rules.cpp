@@ -116,18 +116,19 @@ Violation explain_recompute_unit(const PlanContext& c) {
                 "sharding none or zero1, or recompute_unit 1");
 }
 
-// --- paged stash
+// --- paged stash. Routing sends a rank the balanced mean even where it is even, so less room than
+// that overflows in every step.
 bool stash_sizes_hold(const PlanContext& c) {
   const PagedStash& s = c.plan.paged_stash;
   if (s.buffer == 0 && s.capacity == 0) return true;
-  return s.buffer > 0 && s.capacity >= 1;
+  return s.buffer >= 1 && s.capacity >= 1;
 }
 Violation explain_stash_sizes(const PlanContext& c) {
   const PagedStash& s = c.plan.paged_stash;
   return {
       "", "paged_stash",
-      fmt::format("a stash needs a buffer above 0 and a capacity of at least 1 times the balanced "
-                  "mean, they are {} and {}",
+      fmt::format("a stash needs a buffer and a capacity of at least the balanced mean, which is "
+                  "1, they are {} and {}",
                   s.buffer, s.capacity),
       "buffer 1.1, capacity 1.5; both 0 for no stash"};
 }

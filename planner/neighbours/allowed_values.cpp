@@ -67,13 +67,9 @@ bool allows_sms(const Problem& problem, const SearchConfig& c, const Plan& p) {
          p.expert.ep * p.expert.etp <= within;
 }
 
-// An exchange whose sizes only the device knows would end a graph of the whole iteration: it needs
-// HybridEP, or a paged stash.
-bool allows_graph(const Problem& problem, const SearchConfig& c, const Plan& p) {
+bool allows_graph(const SearchConfig& c, const Plan& p) {
   if (const auto& pin = c.pin<"cuda-graph">()) return in(pin, p.cuda_graph);
-  if (c.runtime == Runtime::pleat) return p.cuda_graph == CudaGraph::none;
-  return p.cuda_graph != CudaGraph::full_iteration || !problem.model.moe ||
-         p.dispatcher == Dispatcher::hybridep || p.paged_stash.buffer > 0;
+  return c.runtime == Runtime::megatron || p.cuda_graph == CudaGraph::none;
 }
 
 bool allows_shards(const Problem& problem, const SearchConfig& c, const Plan& p) {
@@ -107,7 +103,7 @@ bool allows_setting(const Problem& problem, const SearchConfig& c, const Plan& p
   const bool dispatches = pin ? in(pin, p.dispatcher) : has(problem.cluster, p.dispatcher);
   return dispatches && pinned_or_in(c.pin<"cp-comm">(), p.cp_comm) &&
          (p.cp_comm != CpComm::a2a_p2p || pinned_or_in(c.pin<"cp-a2a">(), p.cp_a2a)) &&
-         allows_switches(c, p) && allows_sms(problem, c, p) && allows_graph(problem, c, p) &&
+         allows_switches(c, p) && allows_sms(problem, c, p) && allows_graph(c, p) &&
          allows_shards(problem, c, p);
 }
 
@@ -125,19 +121,16 @@ bool allows_recompute(const SearchConfig& c, const Choice& p) {
          (p.recompute_layers > 0 || pinned_or_in(c.pin<"recompute-unit">(), p.recompute_unit));
 }
 
-// Offload is Megatron's; for the Pleat runtime only what is pinned.
-bool offloads(const SearchConfig& c) { return c.offload && c.runtime == Runtime::megatron; }
-
 template <class Choice>
 bool allows_offload(const SearchConfig& c, const Choice& p) {
   if (!c.offload_sets.empty()) return in(c.offload_sets, p.offload);
-  return offloads(c) || p.offload.empty();
+  return c.offload || p.offload.empty();
 }
 
 bool allows_layers(const SearchConfig& c, const Plan& p) {
   if (p.offload_layers == 0) return true;
   if (const auto& pin = c.pin<"offload-layers">()) return in(pin, p.offload_layers);
-  return offloads(c) && c.offload_sets.empty() && c.recompute_sets.empty();
+  return c.offload && c.offload_sets.empty() && c.recompute_sets.empty();
 }
 
 bool allows_state(const SearchConfig& c, const Plan& p) {
@@ -145,7 +138,7 @@ bool allows_state(const SearchConfig& c, const Plan& p) {
   if (c.optimizer_offload.only(true)) return o.state_offload == 1 && o.cpu_offload == 0;
   if (o.state_offload > 0 && !in(c.optimizer_offload.values, true)) return false;
   if (c.cpu_optimizer) return o.cpu_offload == (*c.cpu_optimizer ? 1 : 0);
-  return o.cpu_offload == 0 || offloads(c);
+  return o.cpu_offload == 0 || c.offload;
 }
 
 bool allows_memory(const SearchConfig& c, const Plan& p) {

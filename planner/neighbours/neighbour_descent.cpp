@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/plan/plan_table.hpp"
+#include "planner/neighbours/allowed_values.hpp"
 #include "planner/space/memory_choice.hpp"
 
 namespace pleat {
@@ -18,6 +19,8 @@ constexpr int kMostDescents = 64;
 constexpr std::size_t kMended = 12;  // faster plans for which memory is looked for
 constexpr int kMemoryChanges = 3;    // at most, for one of them
 constexpr std::size_t kSlowPairs = 200;
+constexpr std::size_t kMemorySets = 128;  // of those with the smallest bounds
+constexpr int kMostLooks = 3;             // at all of them, one after the other
 
 bool is_of_mesh(const PlanChange& change) {
   bool of_mesh = false;
@@ -39,6 +42,7 @@ NeighbourDescent::NeighbourDescent(const Problem& problem, const SearchConfig& c
     : problem_(problem),
       config_(config),
       legal_(problem, config),
+      memory_(problem, config),
       prices_(prices),
       numbers_(whole_numbers_of(problem, config.gpus)),
       by_stage_(by_stage(config)) {}
@@ -53,7 +57,10 @@ Candidate NeighbourDescent::run(Candidate start, bool pairs) {
       repeat_gains(faster);
       continue;
     }
-    find_wider();
+    if (gives_up_memory(best_.plan))
+      find_memory_sets();
+    else
+      find_wider();
     if (step()) continue;
     if (!pairs || !try_pairs()) break;
   }
@@ -102,6 +109,21 @@ void NeighbourDescent::find_wider() {
   const std::size_t first = plans_.size();
   for (const PlanChange& change : wider_changes_of_sets(best_.plan)) add(change, nullptr);
   price_all(first, value_);
+}
+
+// Goes on from the fastest one, whose own peak tells better what fits beside it. Whether there was
+// one.
+bool NeighbourDescent::find_memory_sets() {
+  int looks = 0;
+  do {
+    const std::size_t first = plans_.size();
+    for (Plan& plan : memory_.hopeful(best_, prices_, kMemorySets)) {
+      if (plan == best_.plan || !allows(problem_, config_, plan) || !legal_.legal(plan)) continue;
+      plans_.emplace_back().plan = std::move(plan);
+    }
+    price_all(first, value_);
+  } while (step() && ++looks < kMostLooks);
+  return looks > 0;
 }
 
 void NeighbourDescent::price_all(std::size_t first, Seconds cutoff) {

@@ -6,13 +6,15 @@
 #include <vector>
 
 #include "planner/neighbours/legal_plans.hpp"
+#include "planner/neighbours/memory_sets.hpp"
 #include "planner/neighbours/neighbour_prices.hpp"
 #include "planner/neighbours/plan_change.hpp"
 
 namespace pleat {
 
-// Each step takes the fastest plan that fits among those with one change. If none is faster, two
-// changes are tried together:
+// Each step takes the fastest plan that fits among those with one change. If none is faster, and
+// the plan gives up something for memory, all other sets of modules to recompute and to offload are
+// looked at. Then two changes are tried together:
 //   - one that breaks a rule, and one that mends it;
 //   - one that would be faster but does not fit, and one to three that save memory;
 //   - two that are slower alone, those first whose times add up to the least.
@@ -37,6 +39,7 @@ class NeighbourDescent {
 
   void find_singles();
   void find_wider();
+  bool find_memory_sets();
   void price_all(std::size_t first, Seconds cutoff);
   bool add(const PlanChange&, const PlanChange* second);
   // Goes to the fastest of the answers, if it is faster.
@@ -54,6 +57,7 @@ class NeighbourDescent {
   const Problem& problem_;
   const SearchConfig& config_;
   LegalPlans legal_;
+  MemorySets memory_;
   NeighbourPrices& prices_;
   std::vector<int> numbers_;
   bool by_stage_;

@@ -36,6 +36,12 @@ class NeighbourPrices {
   // dropped. Plans above the cutoff may stay without a price. `best`: of the fastest plan so far.
   void price(std::vector<Neighbour>&, std::size_t first, Seconds cutoff, Seconds best);
   [[nodiscard]] Candidate candidate(const Plan& plan) const { return {plan, estimator_(plan)}; }
+  // Of all choices beside a plan that gives up nothing (BoundTable::by_choice).
+  [[nodiscard]] std::vector<PlanBounds> bounds_by_choice(const Plan& plain,
+                                                         const ChoiceWays& ways) {
+    return bounds_.by_choice(plain, ways, usable_);
+  }
+  [[nodiscard]] std::int64_t usable() const { return usable_; }  // bytes of a GPU
 
   [[nodiscard]] bool used_up() const { return stopped_ || prices_ <= 0 || slots_ <= 0; }
   [[nodiscard]] std::int64_t priced() const { return priced_; }

@@ -3,7 +3,9 @@
 #include "planner/space/runtime_rules.hpp"
 
 #include <algorithm>
+#include <iterator>
 
+#include "core/diagnostics.hpp"
 #include "core/plan/executed_formats.hpp"
 #include "core/plan/layout.hpp"
 
@@ -14,12 +16,14 @@ bool keeps_fp8_weights(const Plan& plan) {
   switch (plan.precision) {
     case Precision::fp8:
     case Precision::fp8_delayed:
-    case Precision::mxfp8: return true;
+    case Precision::mxfp8:
+      return true;
     case Precision::fp8_block:  // gathered in bf16
     case Precision::fp32:
     case Precision::fp16:
     case Precision::bf16:
-    case Precision::nvfp4: return false;
+    case Precision::nvfp4:
+      return false;
   }
   return false;
 }
@@ -39,30 +43,80 @@ bool builds_layout(Runtime runtime, const ModelSpec& model, const Plan& plan) {
 
 namespace {
 
-// training/arguments.py:1925 and 1919.
-const char* refused_graph(const ModelSpec& model, const Plan& plan) {
-  if (!plan.overlap.delay_wgrad || !captures_attention(plan.cuda_graph)) return nullptr;
-  const bool bias = model.attention.qkv_bias || model.attention.out_bias || model.mlp_bias ||
-                    (model.moe && model.moe->mlp_bias);
-  if (bias) return "delayed-wgrad-biases-in-graph";
-  return plan.sharding > Sharding::zero1 ? "delayed-wgrad-shards-in-graph" : nullptr;
+bool shards_weights(const Plan& plan) { return plan.sharding > Sharding::zero1; }
+
+bool has_biases(const ModelSpec& model) {
+  return model.attention.qkv_bias || model.attention.out_bias || model.mlp_bias ||
+         (model.moe && model.moe->mlp_bias);
 }
+
+// The host launches the experts' kernels with the sizes that routing made, so it must know them
+// before a step begins: experts padded to their capacity, or HybridEP, whose ranks have room for a
+// capacity and tell nobody what they got (transformer_config.py:1870: its alone).
+bool host_knows_sizes(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan) {
+  return !model.moe || workload.pad_to_capacity || plan.dispatcher == Dispatcher::hybridep;
+}
+
+const char* refused_by_megatron(const ModelSpec& model, const WorkloadSpec& workload,
+                                const Plan& plan) {
+  if (plan.overlap.delay_wgrad && captures_attention(plan.cuda_graph)) {
+    if (has_biases(model)) return "delayed-wgrad-biases-in-graph";
+    if (shards_weights(plan)) return "delayed-wgrad-shards-in-graph";
+  }
+  if (plan.cuda_graph == CudaGraph::full_iteration && !host_knows_sizes(model, workload, plan)) {
+    return "graph-of-unknown-sizes";
+  }
+  if (plan.paged_stash.buffer > 0 && plan.dispatcher != Dispatcher::hybridep) {
+    return "stash-dispatcher";
+  }
+  if (plan.optimizer.cpu_offload <= 0) return nullptr;
+  if (!cpu_may_step(Runtime::megatron, plan)) return "cpu-optimizer-fp8-weights";
+  return shards_weights(plan) ? "cpu-optimizer-sharding" : nullptr;
+}
+
+struct Reason {
+  std::string_view rule, why;
+};
+
+// Megatron-LM checks nothing of a CPU's step with shards, but copies parameters as plain tensors,
+// which those of Megatron-FSDP are not (NVIDIA/Megatron-LM issue 1986; pull request 4623 would
+// change that).
+constexpr Reason kReasons[] = {
+    {"executed-number-formats", "the runtime does not compute in these number formats"},
+    {"delayed-wgrad-biases-in-graph",
+     "delayed weight gradients exclude biases where attention is in a CUDA graph "
+     "(training/arguments.py:1925)"},
+    {"delayed-wgrad-shards-in-graph",
+     "delayed weight gradients exclude zero2 and zero3 where attention is in a CUDA graph "
+     "(training/arguments.py:1919)"},
+    {"graph-of-unknown-sizes",
+     "a graph of the whole iteration needs sizes that do not depend on routing: dispatcher "
+     "hybridep, or experts that are padded to a capacity"},
+    {"stash-dispatcher",
+     "a paged stash needs the hybridep dispatcher (core/transformer/transformer_config.py:1870)"},
+    {"cpu-optimizer-fp8-weights",
+     "the CPU makes no step of weights that are kept in fp8 (training/arguments.py:1889): "
+     "fp8_params false"},
+    {"cpu-optimizer-sharding",
+     "the CPU makes no step of zero2 or zero3 (NVIDIA/Megatron-LM issue 1986): zero1"}};
 
 }  // namespace
 
-// Megatron-LM checks nothing of the kind, but its step on the CPU copies parameters as plain
-// tensors, which those of Megatron-FSDP are not (NVIDIA/Megatron-LM issue 1986; pull request 4623
-// would change that).
-const char* refused_by(Runtime runtime, const ModelSpec& model, const Plan& plan) {
-  if (runtime == Runtime::pleat) {
-    return refused_formats(model, plan).empty() ? nullptr : "executed-number-formats";
+const char* refused_by(Runtime runtime, const ModelSpec& model, const WorkloadSpec& workload,
+                       const Plan& plan) {
+  switch (runtime) {
+    case Runtime::pleat:
+      return refused_formats(model, plan).empty() ? nullptr : "executed-number-formats";
+    case Runtime::megatron:
+      return refused_by_megatron(model, workload, plan);
   }
-  if (runtime != Runtime::megatron) return nullptr;
-  if (const char* rule = refused_graph(model, plan)) return rule;
-  if (plan.optimizer.cpu_offload <= 0) return nullptr;
-  if (!cpu_may_step(runtime, plan)) return "cpu-optimizer-fp8-weights";
-  const bool fsdp = plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;
-  return fsdp ? "cpu-optimizer-sharding" : nullptr;
+  return nullptr;
+}
+
+std::string_view why_refused(std::string_view rule) {
+  const auto* const found = std::ranges::find(kReasons, rule, &Reason::rule);
+  PLEAT_ASSERT(found != std::end(kReasons));
+  return found->why;
 }
 
 }  // namespace pleat

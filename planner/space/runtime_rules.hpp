@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // What a runtime does not run although the rules of plans allow it. A search leaves it out; `pleat
-// predict` prices it all the same.
+// predict` prices it all the same, and says so.
 #pragma once
+
+#include <string_view>
 
 #include "core/plan/plan.hpp"
 #include "core/spec/model.hpp"
+#include "core/spec/workload.hpp"
 
 namespace pleat {
 
@@ -21,6 +24,9 @@ namespace pleat {
 [[nodiscard]] bool builds_layout(Runtime, const ModelSpec&, const Plan&);
 
 // The name of the rule that the plan breaks; null: none.
-[[nodiscard]] const char* refused_by(Runtime, const ModelSpec&, const Plan&);
+[[nodiscard]] const char* refused_by(Runtime, const ModelSpec&, const WorkloadSpec&, const Plan&);
+
+// Why, and what would be valid, as a sentence for whoever wrote such a plan. `rule`: of refused_by.
+[[nodiscard]] std::string_view why_refused(std::string_view rule);
 
 }  // namespace pleat

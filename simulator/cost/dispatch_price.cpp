@@ -15,6 +15,15 @@
 
 namespace pleat {
 
+int nearest_sms(const Profile& profile, DispatchKernel kernel, int tier, int sms) {
+  int nearest = 0;
+  for (const DispatchRate& r : profile.dispatch) {
+    if (r.kernel != kernel || r.tier != tier) continue;
+    if (nearest == 0 || std::abs(r.sms - sms) < std::abs(nearest - sms)) nearest = r.sms;
+  }
+  return nearest;
+}
+
 // Exchange of expert tokens by DeepEP and HybridEP, which send one copy to each destination rank
 // (NVLink) or node (forwarded inside it), at measured logical rates (docs/MODEL.md section 6).
 
@@ -32,11 +41,7 @@ struct Found {
 // their rank counts linear in ln ranks, constant outside.
 std::optional<Found> find_rate(const Profile& profile, DispatchKernel kernel, int tier, int ranks,
                                int sms, bool combine) {
-  int nearest = 0;
-  for (const DispatchRate& r : profile.dispatch) {
-    if (r.kernel != kernel || r.tier != tier) continue;
-    if (nearest == 0 || std::abs(r.sms - sms) < std::abs(nearest - sms)) nearest = r.sms;
-  }
+  const int nearest = nearest_sms(profile, kernel, tier, sms);
   if (nearest == 0) return std::nullopt;
   const DispatchRate* below = nullptr;
   const DispatchRate* above = nullptr;
@@ -63,8 +68,7 @@ std::optional<Found> find_rate(const Profile& profile, DispatchKernel kernel, in
 
 std::optional<KernelPrice> dispatch_price(const DispatchWork& work, DispatchKernel kernel,
                                           const Profile& profile) {
-  const int usual =
-      kernel == DispatchKernel::deepep ? profile.deepep_sms : profile.hybridep_sms;
+  const int usual = kernel == DispatchKernel::deepep ? profile.deepep_sms : profile.hybridep_sms;
   const int sms = work.sms > 0 ? work.sms : usual;
   const int tier = work.nodes > 1 ? 1 : 0;
   const auto found = find_rate(profile, kernel, tier, work.ranks, sms, work.combine);

@@ -109,6 +109,8 @@ struct DispatchWork {
   bool combine = false;
   int sms = 0;  // 0: the profile's
 };
+// The number of SMs nearest to `sms` that the kernel was measured with on a tier; 0: with none.
+[[nodiscard]] int nearest_sms(const Profile&, DispatchKernel, int tier, int sms);
 [[nodiscard]] std::optional<KernelPrice> dispatch_price(const DispatchWork&, DispatchKernel,
                                                         const Profile&);
 

@@ -56,6 +56,10 @@ TEST(BadRequest, PinsThatAreNoNumbersRangesOrLayouts) {
       {{"--ep", "16", "--cp", "1", "--vpp", "1"},
        "--ep: expert.ep: ep 16 leaves no valid plan: 8 experts cannot be split over EP 16"},
       {{"--layout", "Et*16|t*16L", "--pp", "4"}, "no layout splits over PP 4"},
+      {{"--cuda-graph", "full_iteration"},
+       "--cuda-graph: a graph of the whole iteration needs sizes that do not depend on routing"},
+      {{"--paged-stash", "1.1", "--stash-capacity", "1.5"},
+       "--paged-stash: a paged stash needs the hybridep dispatcher"},
   };
   for (const auto& [pins, message] : cases) {
     const Said run = run_pleat(kSmallPlan + pins);

@@ -22,7 +22,7 @@ TEST(CounterWords, EveryRuleAndEveryOutcomeHasThem) {
        {"memory", "host-memory", "time-bound", "moot", "needless", "variant", "near", "slower",
         "not-reached", "delayed-wgrad-biases-in-graph", "delayed-wgrad-shards-in-graph",
         "executed-number-formats", "cpu-optimizer-fp8-weights", "cpu-optimizer-sharding",
-        "dispatcher-sms"}) {
+        "dispatcher-sms", "graph-of-unknown-sizes", "stash-dispatcher"}) {
     EXPECT_NE(words_for_counter(name), "") << name;
   }
 }

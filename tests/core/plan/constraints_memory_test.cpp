@@ -123,8 +123,12 @@ TEST(Constraints, UnitsOfRecompute) {
 
 TEST(Constraints, PagedStash) {
   expect_violation([](Case& c) { c.plan.paged_stash = {1.1, 0.5}; }, "stash-sizes", "paged_stash",
-                   "a stash needs a buffer above 0 and a capacity of at least 1 times the balanced "
-                   "mean, they are 1.1 and 0.5",
+                   "a stash needs a buffer and a capacity of at least the balanced mean, which is "
+                   "1, they are 1.1 and 0.5",
+                   "buffer 1.1, capacity 1.5; both 0 for no stash");
+  expect_violation([](Case& c) { c.plan.paged_stash = {0.9, 1.5}; }, "stash-sizes", "paged_stash",
+                   "a stash needs a buffer and a capacity of at least the balanced mean, which is "
+                   "1, they are 0.9 and 1.5",
                    "buffer 1.1, capacity 1.5; both 0 for no stash");
   expect_violation(
       [](Case& c) {

@@ -14,6 +14,7 @@
 #include "core/spec/catalog.hpp"
 #include "planner/neighbours/allowed_values.hpp"
 #include "planner/neighbours/legal_plans.hpp"
+#include "planner/neighbours/memory_sets.hpp"
 #include "planner/plan.hpp"
 #include "planner/space/runtime_rules.hpp"
 #include "simulator/estimator.hpp"
@@ -82,6 +83,60 @@ void expect_no_better_neighbour(const Problem& problem, const SearchConfig& conf
   EXPECT_GE(least, value_of(best.estimate, config.robust) * 0.999) << summary(best.plan);
 }
 
+// Where memory is short, what is recomputed and offloaded changes in several modules at once.
+TEST(Neighbours, NoOtherSetsOfModulesAreFaster) {
+  SearchConfig tight = small_config(8);
+  const PlanAnswer free = answer_of(small_problem(), tight);
+  tight.most_bytes = free.result.best.front().estimate.peak_bytes() - 1;
+  const Problem problem = small_problem();
+  const PlanAnswer answer = answer_of(problem, tight);
+  ASSERT_FALSE(answer.result.best.empty());
+  const Candidate& best = answer.result.best.front();
+  const Estimator estimator(problem.model, problem.workload, problem.cluster, problem.profile,
+                            tight.runtime);
+  const LegalPlans legal(problem, tight);
+  int priced = 0;
+  for (const RecomputeChoice& recompute : recompute_choices(problem.model, true)) {
+    for (const std::set<Offload>& offload : offload_sets(problem.model)) {
+      Plan plan = best.plan;
+      MemoryChoice{recompute, offload}.put_into(plan);
+      plan.optimizer = best.plan.optimizer;
+      if (!legal.legal(plan)) continue;
+      const StepEstimate e = estimator(plan);
+      ++priced;
+      if (e.peak_bytes() > *tight.most_bytes) continue;
+      EXPECT_GE(e.step, best.estimate.step * 0.999) << summary(plan) << "\n" << summary(best.plan);
+    }
+  }
+  EXPECT_GT(priced, 500);
+}
+
+// Those that the rules of plans allow, and no others.
+TEST(Neighbours, OffloadSetsAreTheLegalOnes) {
+  for (const bool experts : {true, false}) {
+    Problem problem = small_problem();
+    if (!experts) {
+      problem.model.moe.reset();
+      problem.model.moe_layer.assign(problem.model.moe_layer.size(), false);
+    }
+    std::set<std::set<Offload>> legal;
+    for (std::size_t bits = 0; bits < std::size_t{1} << kOffloads.size(); ++bits) {
+      Plan plan;
+      for (std::size_t i = 0; i < kOffloads.size(); ++i) {
+        if ((bits >> i) % 2 == 1) plan.offload.insert(kOffloads[i]);
+      }
+      bool holds = true;
+      for (const Violation& v : violations({problem.model, problem.workload, plan, 1})) {
+        holds = holds && v.path != "offload";
+      }
+      if (holds) legal.insert(plan.offload);
+    }
+    const std::vector<std::set<Offload>> found = offload_sets(problem.model);
+    EXPECT_EQ((std::set<std::set<Offload>>(found.begin(), found.end())), legal);
+    EXPECT_EQ(found.size(), legal.size());
+  }
+}
+
 TEST(Neighbours, NoRandomChangeOfTheWinnerIsFaster) {
   expect_no_better_neighbour(small_problem(), small_config(8), 100);
   const PlanAnswer free = answer_of(small_problem(), small_config(8));
@@ -122,7 +177,7 @@ TEST(Neighbours, TheAnswerIsNeverSlowerAndKeepsThePins) {
       const Plan& plan = listed.plan;
       EXPECT_TRUE(allows(c, c.config, plan)) << summary(plan);
       EXPECT_TRUE(violations({c.model, c.workload, plan, c.config.gpus}).empty()) << summary(plan);
-      EXPECT_EQ(refused_by(c.config.runtime, c.model, plan), nullptr) << summary(plan);
+      EXPECT_EQ(refused_by(c.config.runtime, c.model, c.workload, plan), nullptr) << summary(plan);
       EXPECT_TRUE(builds_layout(c.config.runtime, c.model, plan)) << summary(plan);
       EXPECT_LE(listed.estimate.peak_bytes(), usable_bytes(c.cluster, c.config));
       EXPECT_EQ(estimator(plan).step, listed.estimate.step) << summary(plan);
@@ -184,8 +239,7 @@ TEST(Neighbours, NoneIsFasterThanWhatASearchForThePleatRuntimeFinds) {
   pinned.pin<"dispatcher">() = Dispatcher::deepep;
   pinned.pin<"ep-overlap">() = true;
   const SearchResult r = answer_of(s, s.config).result;
-  EXPECT_LE(r.best.front().estimate.step,
-            answer_of(s, pinned).result.best.front().estimate.step)
+  EXPECT_LE(r.best.front().estimate.step, answer_of(s, pinned).result.best.front().estimate.step)
       << summary(r.best.front().plan);
   expect_no_better_neighbour(s, s.config, 100);
 }

@@ -188,7 +188,7 @@ class CaseMaker {
     if (chance(0.3)) {
       s.pin<"tile-overlap">() = chance(0.7) ? std::vector{false, true} : std::vector{true};
     }
-    if (c.model.moe && chance(0.15)) s.paged_stash = {one_of({0.8, 1.5}), one_of({1.0, 2.0})};
+    if (c.model.moe && chance(0.15)) s.paged_stash = {one_of({1.0, 1.5}), one_of({1.0, 2.0})};
     if (chance(0.3)) s.recompute = false;
     if (chance(0.5)) s.offload = false;
     if (chance(0.5)) s.optimizer_offload = chance(0.2);
@@ -210,6 +210,9 @@ class CaseMaker {
       if (chance(0.5)) other.fp8_dispatch = other.fp8_combine = true;
       if (chance(0.3)) other.fp8_params = false;
       s.numerics.push_back(other);
+    }
+    if (s.paged_stash.buffer > 0 && s.runtime == Runtime::megatron) {
+      s.pin<"dispatcher">() = Dispatcher::hybridep;  // elsewhere it has none
     }
     s.robust = chance(0.3);
     if (s.gpus > 1 && chance(0.3)) s.pin<"schedule">() = orders();

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Every plan of a search's space written out, for small spaces. The search itself opens meshes one
-// by one.
+// by one. The space is the product's own: whether it leaves a plan out is judged by
+// tests/planner/laws.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +41,7 @@ inline std::vector<SpacePlan> enumerate_plans(const Problem& problem, const Sear
         choices[m].put_into(plan);
         const PlanContext context{problem.model, problem.workload, plan, config.gpus};
         const bool valid =
-            refused_by(config.runtime, problem.model, plan) == nullptr &&
+            refused_by(config.runtime, problem.model, problem.workload, plan) == nullptr &&
             std::ranges::all_of(constraints(),
                                 [&](const Constraint& rule) { return rule.holds(context); });
         if (valid) plans.push_back({i, s, m, plan});

@@ -20,11 +20,12 @@ using namespace test;
 // Which orders are tried, and with how many chunks a stage.
 std::set<std::pair<PipelineSchedule, int>> orders_of(const SearchConfig& config) {
   std::set<std::pair<PipelineSchedule, int>> found;
-  const MeshSpace space =
-      enumerate_meshes(small_problem(), config);
+  const MeshSpace space = enumerate_meshes(small_problem(), config);
   for (const Mesh& m : space.meshes) {
-    if (m.attention.pp > 1) found.insert({m.schedule, m.vpp});
-    else EXPECT_EQ(m.schedule, PipelineSchedule::one_f_one_b);
+    if (m.attention.pp > 1)
+      found.insert({m.schedule, m.vpp});
+    else
+      EXPECT_EQ(m.schedule, PipelineSchedule::one_f_one_b);
   }
   return found;
 }
@@ -114,15 +115,48 @@ TEST(RuntimeRules, MegatronsGraphsOfAttentionExcludeSomeDelayedGradients) {
   for (const CudaGraph scope : {CudaGraph::partial, CudaGraph::attention}) {
     plan.cuda_graph = scope;
     model.attention.qkv_bias = false;
-    EXPECT_EQ(refused_by(Runtime::megatron, model, plan), nullptr);
+    EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan), nullptr);
     plan.sharding = Sharding::zero2;
-    EXPECT_STREQ(refused_by(Runtime::megatron, model, plan), "delayed-wgrad-shards-in-graph");
+    EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan), "delayed-wgrad-shards-in-graph");
     plan.sharding = Sharding::zero1;
     model.attention.qkv_bias = true;
-    EXPECT_STREQ(refused_by(Runtime::megatron, model, plan), "delayed-wgrad-biases-in-graph");
+    EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan), "delayed-wgrad-biases-in-graph");
   }
   plan.cuda_graph = CudaGraph::router;
-  EXPECT_EQ(refused_by(Runtime::megatron, model, plan), nullptr);
+  EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan), nullptr);
+}
+
+// Megatron's rank capacity, which fixes sizes before routing does, is HybridEP's
+// (transformer_config.py:1870).
+TEST(RuntimeRules, WhatRoutingDecidesIsInNoGraphOfTheWholeIteration) {
+  ModelSpec model = small_model();
+  WorkloadSpec padded;
+  padded.capacity_factor = 1;
+  padded.pad_to_capacity = true;
+  Plan plan;
+  plan.cuda_graph = CudaGraph::full_iteration;
+  for (const Dispatcher d : {Dispatcher::allgather, Dispatcher::alltoall, Dispatcher::deepep}) {
+    plan.dispatcher = d;
+    EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan), "graph-of-unknown-sizes");
+    EXPECT_EQ(refused_by(Runtime::megatron, model, padded, plan), nullptr);
+    EXPECT_EQ(refused_by(Runtime::pleat, model, {}, plan), nullptr);
+  }
+  plan.paged_stash = {1.1, 1.5};
+  EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan), "graph-of-unknown-sizes");
+  plan.cuda_graph = CudaGraph::none;
+  EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan), "stash-dispatcher");
+  EXPECT_EQ(refused_by(Runtime::pleat, model, {}, plan), nullptr);
+  plan.dispatcher = Dispatcher::hybridep;
+  EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan), nullptr);
+  plan.cuda_graph = CudaGraph::full_iteration;
+  EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan), nullptr);
+  model.moe.reset();
+  plan.dispatcher = Dispatcher::alltoall;
+  plan.paged_stash = {};
+  EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan), nullptr);
+  for (const char* rule : {"graph-of-unknown-sizes", "stash-dispatcher"}) {
+    EXPECT_NE(why_refused(rule).find("hybridep"), std::string_view::npos);
+  }
 }
 
 // Graphs of a part of a layer alone are the user's choice; what bounds both parts captures both.
@@ -173,14 +207,14 @@ TEST(RuntimeRules, MegatronsStepOnTheCpuNeedsPlainWeights) {
   Plan plan;
   plan.optimizer.cpu_offload = 1;
   plan.sharding = Sharding::zero3;
-  EXPECT_STREQ(refused_by(Runtime::megatron, model, plan), "cpu-optimizer-sharding");
-  EXPECT_EQ(refused_by(Runtime::pleat, model, plan), nullptr);
+  EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan), "cpu-optimizer-sharding");
+  EXPECT_EQ(refused_by(Runtime::pleat, model, {}, plan), nullptr);
   plan.sharding = Sharding::zero1;
-  EXPECT_EQ(refused_by(Runtime::megatron, model, plan), nullptr);
+  EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan), nullptr);
   plan.precision = Precision::fp8;
-  EXPECT_STREQ(refused_by(Runtime::megatron, model, plan), "cpu-optimizer-fp8-weights");
+  EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan), "cpu-optimizer-fp8-weights");
   plan.optimizer = {};
-  EXPECT_EQ(refused_by(Runtime::megatron, model, plan), nullptr);
+  EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan), nullptr);
 }
 
 }  // namespace

@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/neighbours/memory_sets.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "core/plan/plan_words.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr int kMostUnit = 4;  // of recompute; larger ones keep little less
+
+std::uint32_t bits_of(const std::set<Offload>& modules) {
+  std::uint32_t bits = 0;
+  for (const Offload o : modules) bits |= 1U << static_cast<unsigned>(o);
+  return bits;
+}
+
+std::vector<RecomputeChoice> every_recompute(const ModelSpec& model, bool allowed) {
+  std::vector<RecomputeChoice> list = recompute_choices(model, allowed);
+  if (!allowed) return list;
+  RecomputeChoice whole{.modules = {}, .full = true};
+  for (whole.unit = 2; whole.unit <= kMostUnit; ++whole.unit) list.push_back(whole);
+  whole.unit = 1;
+  for (whole.layers = 1; whole.layers < model.layers; ++whole.layers) list.push_back(whole);
+  return list;
+}
+
+// Of one recompute all sets of modules to offload follow one another.
+std::vector<MemoryChoice> every_choice(const ModelSpec& model, const SearchConfig& config,
+                                       StatePlace state) {
+  const std::vector<std::set<Offload>> offloads =
+      config.offload ? offload_sets(model) : std::vector<std::set<Offload>>{{}};
+  std::vector<MemoryChoice> list;
+  for (const RecomputeChoice& recompute : every_recompute(model, config.recompute)) {
+    for (const std::set<Offload>& offload : offloads) {
+      list.push_back({recompute, offload, 0, state});
+    }
+  }
+  for (int layers = 1; config.offload && layers < model.layers; ++layers) {
+    list.push_back({{}, {}, layers, state});
+  }
+  return list;
+}
+
+StatePlace place_of(const Plan& plan) {
+  if (plan.optimizer.cpu_offload > 0) return StatePlace::host_stepped;
+  return plan.optimizer.state_offload > 0 ? StatePlace::host : StatePlace::device;
+}
+
+RecomputeChoice recompute_of(const Plan& plan) {
+  return {.modules = plan.recompute,
+          .full = plan.recompute_full,
+          .layers = plan.recompute_layers,
+          .unit = plan.recompute_unit};
+}
+
+}  // namespace
+
+bool gives_up_memory(const Plan& plan) {
+  return !plan.recompute.empty() || plan.recompute_full || !plan.offload.empty() ||
+         plan.offload_layers > 0 || !plan.stages.empty() || place_of(plan) != StatePlace::device;
+}
+
+std::vector<std::set<Offload>> offload_sets(const ModelSpec& model) {
+  std::vector<std::set<Offload>> list{{}};
+  for (const Offload module : kOffloads) {
+    const bool of_experts = module == Offload::expert_fc1 || module == Offload::moe_act;
+    if (of_experts && !model.moe) continue;
+    for (std::size_t i = 0, end = list.size(); i < end; ++i) {
+      // What its input is belongs to the core of attention.
+      if (module == Offload::attn_proj && !list[i].contains(Offload::core_attn)) continue;
+      list.push_back(list[i]);
+      list.back().insert(module);
+    }
+  }
+  std::ranges::stable_sort(list, {}, [](const std::set<Offload>& set) { return set.size(); });
+  return list;
+}
+
+MemorySets::Choices::Choices(std::vector<MemoryChoice> all) : list(std::move(all)), ways(list) {}
+
+const MemorySets::Choices& MemorySets::choices_with(StatePlace state) {
+  std::unique_ptr<Choices>& known = by_place_[static_cast<std::size_t>(state)];
+  if (!known) known = std::make_unique<Choices>(every_choice(problem_.model, config_, state));
+  return *known;
+}
+
+// A bound is below the peak by what the layers add within their passes. That is taken to be about
+// the same of all choices, so the own plan tells which are likely to fit.
+std::vector<Plan> MemorySets::hopeful(const Candidate& own, NeighbourPrices& prices,
+                                      std::size_t most) {
+  const Choices& all = choices_with(place_of(own.plan));
+  Plan plain = own.plan;
+  MemoryChoice{}.put_into(plain);
+  const std::vector<PlanBounds> bounds = prices.bounds_by_choice(plain, all.ways);
+  const Seconds value = value_of(own.estimate, config_.robust);
+  std::int64_t above = 0;
+  Seconds shift;  // of bounds that take more of the state to be in host memory than is
+  for (std::size_t i = 0; i < bounds.size() && own.plan.stages.empty(); ++i) {
+    const MemoryChoice& c = all.list[i];
+    if (c.recompute != recompute_of(own.plan) || c.offload != own.plan.offload ||
+        c.offload_layers != own.plan.offload_layers) {
+      continue;
+    }
+    above = std::max<std::int64_t>(0, own.estimate.peak_bytes() - bounds[i].peak_bytes);
+    shift = std::max(Seconds(0), bounds[i].step - value);
+  }
+  struct Hopeful {
+    Seconds bound;
+    std::size_t choice;
+  };
+  std::vector<Hopeful> found;
+  std::vector<std::uint32_t> smaller;  // sets to offload with the same recompute
+  for (std::size_t i = 0; i < bounds.size(); ++i) {
+    const MemoryChoice& c = all.list[i];
+    if (i > 0 && c.recompute != all.list[i - 1].recompute) smaller.clear();
+    if (bounds[i].peak_bytes + above > prices.usable()) continue;
+    if (bounds[i].step - shift >= value) continue;
+    const std::uint32_t set = bits_of(c.offload);
+    const bool more = c.offload_layers == 0 &&
+                      std::ranges::any_of(smaller, [&](std::uint32_t s) { return (set & s) == s; });
+    if (more) continue;
+    smaller.push_back(set);
+    found.push_back({bounds[i].step, i});
+  }
+  std::ranges::stable_sort(found, {}, &Hopeful::bound);
+  if (found.size() > most) found.resize(most);
+  std::vector<Plan> plans;
+  for (const Hopeful& h : found) {
+    Plan& plan = plans.emplace_back(own.plan);
+    all.list[h.choice].put_into(plan);
+    plan.optimizer = own.plan.optimizer;
+  }
+  return plans;
+}
+
+}  // namespace pleat

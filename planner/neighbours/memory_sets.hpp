@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// All that a plan may recompute and offload instead of what it does: every set of modules, both
+// together, and every number of whole layers. There are thousands; bounds say which may be faster.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "planner/neighbours/neighbour_prices.hpp"
+#include "planner/problem.hpp"
+#include "planner/search_config.hpp"
+#include "planner/space/memory_choice.hpp"
+
+namespace pleat {
+
+// Whether the plan gives up time for memory in some way; else no other way is of use.
+[[nodiscard]] bool gives_up_memory(const Plan&);
+
+// Sets of modules to offload that the rules allow with this model, smaller ones first.
+[[nodiscard]] std::vector<std::set<Offload>> offload_sets(const ModelSpec&);
+
+class MemorySets {
+ public:
+  // The references must outlive it.
+  MemorySets(const Problem& problem, const SearchConfig& config)
+      : problem_(problem), config_(config) {}
+
+  // Plans that differ from `own` in that alone, may be faster and are likely to fit, those with the
+  // smallest bounds first, `most` of them. Of sets that contain each other only the smallest. Some
+  // may break rules.
+  std::vector<Plan> hopeful(const Candidate& own, NeighbourPrices&, std::size_t most);
+
+ private:
+  struct Choices {
+    explicit Choices(std::vector<MemoryChoice>);
+    std::vector<MemoryChoice> list;
+    ChoiceWays ways;
+  };
+  const Choices& choices_with(StatePlace);
+
+  const Problem& problem_;
+  const SearchConfig& config_;
+  std::array<std::unique_ptr<Choices>, 3> by_place_;  // as they are asked for
+};
+
+}  // namespace pleat

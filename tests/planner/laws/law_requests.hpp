@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Searches drawn at random: shipped models on shipped clusters, of many sizes and batches, with
+// some degrees pinned so that they end soon. The same seed gives the same ones.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/spec/catalog.hpp"
+#include "tests/planner/laws/asked_search.hpp"
+#include "tests/planner/laws/dice.hpp"
+
+namespace pleat::test {
+
+class RequestMaker {
+ public:
+  // `few_gpus`: models and sizes whose searches take about a second.
+  RequestMaker(std::uint64_t seed, bool few_gpus) : dice_(seed), few_gpus_(few_gpus) {
+    models_ = few_gpus
+                  ? std::vector<std::string>{"llama3-8b",   "qwen3-8b",         "gpt-7.5b",
+                                             "gpt-oss-20b", "deepseek-moe-16b", "moonlight-16b-a3b"}
+                  : config_names(ConfigKind::model);
+    for (const std::string& name : config_names(ConfigKind::cluster)) {
+      if (load_cluster(name).max_gpus == 0) clusters_.push_back(name);  // not this machine
+    }
+  }
+
+  Words make() {
+    const std::string cluster = dice_.one_of(clusters_);
+    const int gpus =
+        dice_.one_of(few_gpus_ ? std::vector{8, 16} : std::vector{8, 16, 64, 256, 1024});
+    const bool pleat = dice_.chance(0.35);
+    Words words{"--model",   dice_.one_of(models_),       "--cluster", cluster,
+                "--gpus",    std::to_string(gpus),        "--seq-len", length(),
+                "--runtime", pleat ? "pleat" : "megatron"};
+    const auto add = [&](const char* flag, const std::string& value) {
+      words.push_back(flag);
+      words.push_back(value);
+    };
+    add("--global-batch", std::to_string(batch(gpus)));
+    add("--precision", pleat ? "bf16" : precision(load_cluster(cluster).gpu));
+    const double pinned = few_gpus_ ? 0.9 : 0.7;
+    if (dice_.chance(pinned))
+      add("--pp", dice_.one_of<std::string>({"1", "1", "2", "4", "1,2", "4,8"}));
+    if (dice_.chance(pinned / 2))
+      add("--tp", dice_.one_of<std::string>({"1", "2", "4", "1,2", "8"}));
+    if (dice_.chance(pinned / 2)) add("--cp", dice_.one_of<std::string>({"1", "2", "1,2", "1..8"}));
+    return words;
+  }
+
+  Dice& dice() { return dice_; }
+
+ private:
+  std::string length() { return dice_.one_of<std::string>({"2048", "4096", "8192", "32768"}); }
+  int batch(int gpus) { return std::max(1, gpus * dice_.one_of<int>({1, 2, 4, 16, 64}) / 2); }
+  std::string precision(const GpuSpec& gpu) {
+    std::vector<std::string> all{"bf16"};
+    if (gpu.peak_fp8.base() > 0) all.emplace_back("fp8");
+    if (gpu.peak_fp4.base() > 0) all.emplace_back("mxfp8");  // both came with Blackwell
+    return dice_.one_of(all);
+  }
+
+  Dice dice_;
+  bool few_gpus_;
+  std::vector<std::string> models_, clusters_;
+};
+
+}  // namespace pleat::test
