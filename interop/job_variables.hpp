@@ -17,7 +17,7 @@ struct JobVariable {
   const char* value;                 // its default; empty: the user must say it
   const char* what;                  // "prefix of the .bin and .idx files"
   std::vector<const char*> flags;    // all of them take the value
-  std::vector<const char*> instead;  // flags that make it needless
+  std::vector<const char*> instead;  // flags that make it superfluous
 };
 
 // Those of the trainer. Without a balance loss an MoE would train with loads that no plan expects.

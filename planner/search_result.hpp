@@ -58,11 +58,11 @@ struct SearchResult {
   //   memory       it does not fit on the GPU
   //   host-memory  it offloads more than a node holds
   //   time-bound   its bound is above the slowest of `best`
-  //   moot         it differs from another plan only in flags that have no effect here
-  //   needless     it saves memory although the setting fits without, or although a plan of its
+  //   no-effect    it differs from another plan only in flags that have no effect here
+  //   over-saving  it saves memory although the setting fits without, or although a plan of its
   //                mesh that saves less is as fast
   //   variant      it is a listed plan with other flags or another layout
-  //   near         it has almost the time and memory of a listed plan of its mesh
+  //   alike        it has almost the time and memory of a listed plan of its mesh
   //                (different_plans.hpp)
   //   slower       it was priced
   //   not-reached  a limit came first

@@ -24,10 +24,10 @@ constexpr std::array kOutcomes{
     CounterWords{"slower", "were priced, and are slower than the plans listed"},
     CounterWords{"memory", "do not fit in a GPU's memory"},
     CounterWords{"host-memory", "keep more in host memory than a node has"},
-    CounterWords{"moot", "differ from another plan only in options without effect here"},
+    CounterWords{"no-effect", "differ from another plan only in options without effect here"},
     CounterWords{"variant", "are a listed plan with other options or another layout"},
-    CounterWords{"needless", "give up speed for memory that is not short"},
-    CounterWords{"near", "take almost the time and memory of a listed plan of the same degrees"},
+    CounterWords{"over-saving", "give up speed for memory that is not short"},
+    CounterWords{"alike", "take almost the time and memory of a listed plan of the same degrees"},
     CounterWords{"not-reached", "were not looked at before a limit"}};
 
 // Rules that a plan must keep; what plans do that break them.

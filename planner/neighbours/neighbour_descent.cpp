@@ -265,7 +265,9 @@ void NeighbourDescent::find_slow_pairs() {
     return n.bounded ? nullptr : &n;
   };
   const std::int64_t own_peak = best_.estimate.peak_bytes();
-  const auto moot = [&](const Neighbour& n) { return n.value == value_ && n.peak == own_peak; };
+  const auto changes_nothing = [&](const Neighbour& n) {
+    return n.value == value_ && n.peak == own_peak;
+  };
   std::vector<Pair> pairs;
   for (std::size_t i = 0; i < singles_.size(); ++i) {
     const Neighbour* a = answer(singles_[i]);
@@ -273,8 +275,8 @@ void NeighbourDescent::find_slow_pairs() {
       const Neighbour* b = answer(singles_[j]);
       if (b == nullptr || singles_[i].change.row == singles_[j].change.row) continue;
       // What does nothing alone may do something on another mesh.
-      if (moot(*a) && !is_of_mesh(singles_[j].change)) continue;
-      if (moot(*b) && !is_of_mesh(singles_[i].change)) continue;
+      if (changes_nothing(*a) && !is_of_mesh(singles_[j].change)) continue;
+      if (changes_nothing(*b) && !is_of_mesh(singles_[i].change)) continue;
       pairs.push_back({a->value + b->value - value_, &singles_[i], &singles_[j]});
     }
   }

@@ -114,7 +114,7 @@ BestList::Taken BestList::take() {
   std::vector<Known> slower;
   for (Known& k : known_) {
     if (k.close_to_listed) {
-      taken.others.push_back("near");
+      taken.others.push_back("alike");
     } else if (taken.best.size() == most()) {
       taken.others.push_back("slower");
       slower.push_back(std::move(k));

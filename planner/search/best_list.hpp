@@ -19,8 +19,8 @@ class BestList {
   // is SearchConfig::not_above. It can rise: one new plan may replace several.
   [[nodiscard]] Seconds cutoff() const;
   // Why a plan of `node` with this value or a larger one cannot be listed: "variant" if a variant
-  // of it is known that is as good, "needless" if a plan of the same mesh is as good and saves less
-  // memory; null if it can.
+  // of it is known that is as good, "over-saving" if a plan of the same mesh is as good and saves
+  // less memory; null if it can.
   [[nodiscard]] const char* superseded(const Node&, Seconds value) const;
   // Adds the plan of a setting, with what its stages do apart from the others. Returns the reasons
   // of all plans, this one or earlier ones, that are now certain not to be listed.
@@ -28,7 +28,7 @@ class BestList {
 
   [[nodiscard]] bool empty() const { return known_.empty(); }
   [[nodiscard]] const Candidate& best() const { return known_.front().plan; }
-  // The listed plans, best first, and for each other known plan why it is not listed: "near" or
+  // The listed plans, best first, and for each other known plan why it is not listed: "alike" or
   // "slower". `spares` are slower pipelines that may be among the best with another layout.
   struct Taken {
     std::vector<Candidate> best;

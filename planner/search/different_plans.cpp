@@ -41,7 +41,7 @@ std::vector<Candidate> different_plans(std::vector<Candidate> plans, std::size_t
     if (is([](const auto& l, const auto& own) { return variants(l.plan, own.plan); })) {
       ++rejected["variant"];
     } else if (is(close)) {
-      ++rejected["near"];
+      ++rejected["alike"];
     } else if (listed.size() == most) {
       ++rejected["slower"];
     } else {

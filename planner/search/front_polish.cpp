@@ -15,7 +15,7 @@ namespace {
 // Takes one plan out of the counts. Under which name the search counted it is not known.
 void uncount_one(std::map<std::string, std::int64_t>& rejected) {
   for (const char* rule :
-       {"slower", "variant", "near", "needless", "not-reached", "time-bound", "memory"}) {
+       {"slower", "variant", "alike", "over-saving", "not-reached", "time-bound", "memory"}) {
     const auto at = rejected.find(rule);
     if (at == rejected.end() || at->second <= 0) continue;
     if (--at->second == 0) rejected.erase(at);

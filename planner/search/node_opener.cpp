@@ -147,7 +147,7 @@ Opened NodeOpener::open_mesh(const Node& node) {
     const Setting& first = tree_.settings[static_cast<std::size_t>(child.setting)];
     const Mesh& mesh = tree_.mesh_of(node);
     const bool repeats = first.exchanges_as_another(mesh, tree_.settings.front());
-    if (const char* rule = repeats ? "moot" : tree_.void_exchange(mesh_plan, mesh, first)) {
+    if (const char* rule = repeats ? "no-effect" : tree_.void_exchange(mesh_plan, mesh, first)) {
       opened.rejected.push_back({rule, tree_.plans_of(child)});
     } else {
       opened.children.push_back(child);
@@ -186,7 +186,7 @@ Opened NodeOpener::open_exchange(const Node& node) {
     const std::size_t end = tree_.end_of_family(first);
     const auto count = static_cast<std::int64_t>(end - first);
     if (tree_.settings[first].repeats_another(mesh, tree_.settings)) {
-      opened.rejected.push_back({"moot", count * all});
+      opened.rejected.push_back({"no-effect", count * all});
       continue;
     }
     if (const char* rule = tree_.settings[first].void_on(mesh)) {
@@ -312,7 +312,7 @@ Opened NodeOpener::refine_setting(const Node& node, Seconds cutoff) {
   Node refined = node;
   ++refined.stage;
   if (node.stage == 0) {
-    const char* const repeated = tree_.memory_repeats_another(node) ? "moot" : nullptr;
+    const char* const repeated = tree_.memory_repeats_another(node) ? "no-effect" : nullptr;
     if (const char* rule =
             repeated
                 ? repeated
@@ -363,7 +363,7 @@ Opened NodeOpener::price(const Node& node) {
     open_below(node, opened);
   } else if (opened.fits) {
     const std::int64_t below = tree_.memory.plans_below(node.memory) - 1;
-    if (below > 0) opened.rejected.push_back({"needless", below});
+    if (below > 0) opened.rejected.push_back({"over-saving", below});
   } else {
     does_not_fit(node, peak, opened);
   }

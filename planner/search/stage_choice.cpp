@@ -62,7 +62,7 @@ class Chooser {
     if (chosen_.empty()) {
       found.rule = "host-memory";
     } else if (uniform_is_as_fast(every)) {
-      found.rule = "moot";
+      found.rule = "no-effect";
     } else {
       found.fits = true;
       found.stages = overrides();

@@ -17,7 +17,7 @@ namespace pleat {
 
 struct ChosenByStage {
   bool fits = false;  // a combination fits that is better than the same choice for all stages
-  const char* rule = nullptr;       // if not, why: "memory", "host-memory" or "moot"
+  const char* rule = nullptr;       // if not, why: "memory", "host-memory" or "no-effect"
   std::int64_t least_peak = 0;      // with "memory": bytes that the fullest stage needs at least
   std::vector<StageOverride>
       stages;  // relative to the plan without recompute and offload of activations

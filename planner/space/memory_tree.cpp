@@ -111,7 +111,7 @@ const char* MemoryTree::supersedes(int listed, int other) const {
   if (listed == other) return "variant";
   const bool less =
       gives_up_less_[static_cast<std::size_t>(listed)][static_cast<std::size_t>(other)];
-  return less ? "needless" : nullptr;
+  return less ? "over-saving" : nullptr;
 }
 
 }  // namespace pleat

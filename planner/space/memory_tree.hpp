@@ -23,7 +23,7 @@ class MemoryTree {
   [[nodiscard]] std::int64_t plans_below(int choice) const;
 
   // Why the choice `other` is not listed beside the listed plan of the same mesh that is as fast:
-  // "variant" if the choices are equal, "needless" if `other` saves all that the listed one does
+  // "variant" if the choices are equal, "over-saving" if `other` saves all that the listed one does
   // and more; else null.
   [[nodiscard]] const char* supersedes(int listed, int other) const;
 

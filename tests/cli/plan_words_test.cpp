@@ -19,8 +19,8 @@ TEST(CounterWords, EveryRuleAndEveryOutcomeHasThem) {
   for (const Constraint& rule : constraints())
     EXPECT_NE(words_for_counter(rule.name), "") << rule.name;
   for (const char* name :
-       {"memory", "host-memory", "time-bound", "moot", "needless", "variant", "near", "slower",
-        "not-reached", "delayed-wgrad-biases-in-graph", "delayed-wgrad-shards-in-graph",
+       {"memory", "host-memory", "time-bound", "no-effect", "over-saving", "variant", "alike",
+        "slower", "not-reached", "delayed-wgrad-biases-in-graph", "delayed-wgrad-shards-in-graph",
         "executed-number-formats", "cpu-optimizer-fp8-weights", "cpu-optimizer-sharding",
         "dispatcher-sms", "graph-of-unknown-sizes", "stash-dispatcher"}) {
     EXPECT_NE(words_for_counter(name), "") << name;
@@ -32,7 +32,7 @@ TEST(CounterWords, MostFirstAndARuleWithoutWordsByItsName) {
   r.enumerated = 1'234'567;
   r.priced = 12;
   r.seconds = 0.5;
-  r.rejected = {{"moot", 34}, {"some-rule", 1'000'000}, {"world", 5}};
+  r.rejected = {{"no-effect", 34}, {"some-rule", 1'000'000}, {"world", 5}};
   EXPECT_EQ(counters_text(r, {}),
             "1,234,567 plans in the space, 12 priced, 0.50 s\n"
             "    plans  of the space these\n"

@@ -79,7 +79,7 @@ TEST_F(BestListTest, APlanThatWasPushedOutComesBack) {
   EXPECT_EQ(enter(node(0, act_), 1.1, 40), Reasons{});
   EXPECT_EQ(enter(node(0, attention_), 1.2, 40), Reasons{});  // instead of 1.3
   EXPECT_EQ(list_.cutoff(), Seconds(1.2));
-  EXPECT_EQ(enter(node(0, 0), 0.9, 60), Reasons(3, "needless"));
+  EXPECT_EQ(enter(node(0, 0), 0.9, 60), Reasons(3, "over-saving"));
   EXPECT_TRUE(std::isinf(list_.cutoff().base()));
   EXPECT_EQ(taken(), "0.9 1.3");
 }
@@ -87,7 +87,7 @@ TEST_F(BestListTest, APlanThatWasPushedOutComesBack) {
 TEST_F(BestListTest, WhatKMeshesBeatIsNotKept) {
   config_.top = 2;
   EXPECT_EQ(enter(node(0, 0), 1.0, 20), Reasons{});
-  EXPECT_EQ(enter(node(0, act_), 1.4, 10), Reasons{"needless"});
+  EXPECT_EQ(enter(node(0, act_), 1.4, 10), Reasons{"over-saving"});
   EXPECT_EQ(enter(node(other_, act_), 1.2, 40), Reasons{});
   EXPECT_EQ(enter(node(other_, whole_), 1.1, 20), Reasons{"slower"});  // 1.2
   EXPECT_EQ(enter(node(other_, attention_), 1.15, 20), Reasons{"slower"});
@@ -140,7 +140,7 @@ TEST_F(BestListTest, TheListDoesNotDependOnTheOrder) {
 TEST_F(BestListTest, ANearPlanComesBack) {
   enter(node(0, whole_), 1.0, 20);
   enter(node(0, act_), 1.004, 20);
-  EXPECT_EQ(enter(node(0, attention_), 0.9, 20), Reasons{"needless"});  // whole_
+  EXPECT_EQ(enter(node(0, attention_), 0.9, 20), Reasons{"over-saving"});  // whole_
   EXPECT_EQ(taken(), "0.9 1.004");
 }
 

@@ -33,7 +33,7 @@ TEST(DifferentPlans, VariantsNearAndSlowerOnesAreCounted) {
   EXPECT_EQ(listed[0].estimate.step, Seconds(1.0));
   EXPECT_EQ(listed[1].estimate.step, Seconds(1.011));
   EXPECT_EQ(listed[2].estimate.step, Seconds(1.012));
-  const std::map<std::string, std::int64_t> counts{{"near", 1}, {"slower", 8}, {"variant", 1}};
+  const std::map<std::string, std::int64_t> counts{{"alike", 1}, {"slower", 8}, {"variant", 1}};
   EXPECT_EQ(rejected, counts);
 }
 

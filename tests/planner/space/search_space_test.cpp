@@ -243,7 +243,7 @@ TEST(MemoryTree, EveryChoiceStandsBelowOneThatGivesUpLess) {
   for (std::size_t m = 0; m < choices.size(); ++m) {
     for (const std::int16_t below : tree.below(static_cast<int>(m))) {
       ++parents[static_cast<std::size_t>(below)];
-      EXPECT_STREQ(tree.supersedes(static_cast<int>(m), below), "needless");
+      EXPECT_STREQ(tree.supersedes(static_cast<int>(m), below), "over-saving");
       EXPECT_EQ(tree.supersedes(below, static_cast<int>(m)), nullptr);
     }
     EXPECT_STREQ(tree.supersedes(static_cast<int>(m), static_cast<int>(m)), "variant");
