@@ -282,7 +282,7 @@ TEST(WhoMayJoin, ACallerThatWasSentAwayCallsAgain) {
   }
 }
 
-// A machine so busy that a whole flood has come before the lobby looks: the greeting among it counts.
+// A machine so busy that a whole flood has come before the lobby looks: the greeting in it counts.
 TEST(WhoMayJoin, AGreetingThatHasComeKeepsItsPlaceInAFlood) {
   Socket listener = listen_at({"127.0.0.1", 0});
   const Address at = listener.local();
