@@ -15,6 +15,8 @@ constexpr std::array<std::string_view, 20> kUnits{
     "s",  "ms",   "us",  "h",    "min", "d",       "days", "GiB",    "MiB",      "KiB",
     "TB", "GB/s", "USD", "GPUs", "GPU", "TFLOP/s", "MWh",  "tokens", "tokens/s", "%"};
 
+constexpr std::size_t kLongestChange = 60;  // of a line of 80 columns
+
 bool ends_with_digit(const std::string& word) {
   return !word.empty() && std::isdigit(static_cast<unsigned char>(word.back())) != 0;
 }
@@ -26,8 +28,10 @@ bool is_unit(std::string word) {
   return std::ranges::find(kUnits, word) != kUnits.end();
 }
 
+// "12 ms", and both sides of an arrow unless they are lists that would not fit.
 bool belong_together(const std::string& left, const std::string& right) {
-  return (ends_with_digit(left) && is_unit(right)) || left.ends_with("->") || right == "->";
+  if (ends_with_digit(left) && is_unit(right)) return true;
+  return right == "->" || (left.ends_with("->") && left.size() + right.size() < kLongestChange);
 }
 
 // Lines as full as they get. `end` is added to all but the last.

@@ -58,7 +58,8 @@ use() { # variable, what it is, its flags, flags instead of it
     if [[ "$given" == *" $flag "* || "$given" == *" $flag="* ]]; then return 0; fi
   done
   if [[ -z "${!1}" ]]; then
-    echo "$0: $1 is not set: $2. Set it at the top of the file or in the environment, or give ${3%% *} behind the file." >&2
+    echo "$0: $1 is not set: $2. Set it at the top of the file or in the environment," \
+      "or give ${3%% *} behind the file." >&2
     missing=1
     return 0
   fi

@@ -54,7 +54,8 @@ fi
 exit "$status"
 )";
 
-constexpr const char* kRestarts = R"sh(# Times that a job which fails after ten minutes starts again by itself.
+constexpr const char* kRestarts = R"sh(
+# Times that a job which fails after ten minutes starts again by itself.
 : "${RESTARTS:=3}"
 
 )sh";
@@ -116,7 +117,7 @@ std::string in_container(const LaunchSlots& s) {
 std::string slurm_text(const Launch& l) {
   const LaunchSlots& s = l.slots;
   std::string text = "#!/bin/bash\n" + directives(l) + "set -euo pipefail\n\n" + variables_text(l) +
-                     kRestarts + arguments_text(l) + use_variables_text(l);
+                     std::string(kRestarts).substr(1) + arguments_text(l) + use_variables_text(l);
   const bool pleat = l.trainer == Trainer::pleat;
   if (l.on_gpus) text += fmt::format("\nexport PLEAT_GPUS_PER_NODE={}\n", l.ranks_per_node());
   text +=

@@ -52,9 +52,10 @@ std::optional<RunStep> of_json(std::string_view line) {
   }
   const JsonValue* const step = json.find("step");
   const JsonValue* const loss = json.find("loss");
+  const std::int64_t* const number = step == nullptr ? nullptr : step->as_integer();
   const auto seconds = number_of(json.find("seconds"));
-  if (step == nullptr || step->as_integer() == nullptr || !seconds) return std::nullopt;
-  RunStep s{*step->as_integer(), *seconds, std::nullopt};
+  if (number == nullptr || !seconds) return std::nullopt;
+  RunStep s{*number, *seconds, std::nullopt};
   if (loss != nullptr) s.loss = number_of(loss).value_or(std::nan(""));
   return s;
 }

@@ -51,7 +51,8 @@ struct WatchReport {
 [[nodiscard]] WatchReport watch_run(const WatchOptions&);
 
 [[nodiscard]] std::string watch_text(const WatchReport&, const std::string& log);
-// "step 120 of 5,000, loss 2.3100, 2.310 s a step (predicted 2.200 s), 454,000 tokens/s, 3.1 h left"
+// "step 120 of 5,000, loss 2.3100, 2.310 s a step (predicted 2.200 s), 454,000 tokens/s, 3.1 h
+// left"
 [[nodiscard]] std::string watch_line(const WatchReport&);
 [[nodiscard]] JsonValue watch_json(const WatchReport&);
 

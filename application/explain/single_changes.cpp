@@ -12,6 +12,7 @@
 #include "planner/space/memory_choice.hpp"
 #include "planner/space/mesh_space.hpp"
 #include "planner/space/run_settings.hpp"
+#include "planner/space/runtime_rules.hpp"
 
 namespace pleat {
 namespace {
@@ -50,6 +51,7 @@ class Changes {
   void add(std::string text, const Plan& plan, bool arithmetic = false) {
     if (plan == plan_) return;
     if (!violations({target_.model, target_.workload, plan, target_.gpus}).empty()) return;
+    if (refused_by(target_.runtime, target_.model, target_.workload, plan) != nullptr) return;
     found_.push_back({std::move(text), plan, arithmetic});
   }
 

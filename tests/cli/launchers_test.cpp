@@ -191,7 +191,8 @@ TEST(Launchers, LaunchRunsAndFollowsAJob) {
   write_text(folder + "/submit.sh",
              "PATH=$(dirname " + pleat + "):$PATH\nexport PATH\ncd " + folder + " || exit 1\n" +
                  launch + " 2>missing.err; echo missing $?\n" + "export DATA=" + *(data + 1) +
-                 " CHECKPOINTS=ckpt LR=0.001\n" + "STEPS=4 " + launch + " 2>good.err; echo good $?\n" +
+                 " CHECKPOINTS=ckpt LR=0.001\n" + "STEPS=4 " + launch +
+                 " 2>good.err; echo good $?\n" +
                  "STEPS=-1 " + launch + " 2>bad.err; echo bad $?\n");
   const Shell s = in_slurm("bash " + folder + "/submit.sh");
   if (s.code == 77) GTEST_SKIP() << "no Slurm that could be started";

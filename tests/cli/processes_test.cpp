@@ -311,7 +311,8 @@ TEST_F(UnderMpirun, TheJobFileOfLaunchWorks) {
   const std::string line =
       "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
       "PATH=\"$(dirname " PLEAT_MPIEXEC "):$(dirname " PLEAT_BINARY "):$PATH\" timeout 100 bash " +
-      folder + "/job.sh --data " + folder + "/text >" + folder + "/out 2>" + folder +
+      folder + "/job.sh --data " + folder + "/text --lr 0.001 --save " + folder + "/ckpt >" +
+      folder + "/out 2>" + folder +
       "/err </dev/null";
   EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 0) << read_text(folder + "/err");
   const std::string out = read_text(folder + "/out");

@@ -100,21 +100,21 @@ TEST_F(BestListTest, NearlyTheTimeAndMemoryOfAListedPlanIsNoOther) {
   enter(node(0, attention_), 1.004, 24.5);  // of the listed one; the others lie between
   enter(node(other_, 0), 1.002, 20);
   EXPECT_EQ(list_.cutoff(), Seconds(1.004));
-  EXPECT_EQ(taken(), "1 1.002 1.004 near");
+  EXPECT_EQ(taken(), "1 1.002 1.004 alike");
 }
 
 TEST_F(BestListTest, APlanOfLessMemoryIsAnother) {
   enter(node(0, whole_), 1.0, 20);
   enter(node(0, act_), 1.004, 15.9);
   enter(node(0, attention_), 1.0041, 16.1);  // near both
-  EXPECT_EQ(taken(), "1 1.004 near");
+  EXPECT_EQ(taken(), "1 1.004 alike");
 }
 
 TEST_F(BestListTest, APlanOfHalfAPercentMoreTimeIsAnother) {
   enter(node(0, whole_), 1.0, 20);
   enter(node(0, act_), 1.0049, 20);
   enter(node(0, attention_), 1.0051, 20);  // no matter that it is near one that is not listed
-  EXPECT_EQ(taken(), "1 1.0051 near");
+  EXPECT_EQ(taken(), "1 1.0051 alike");
 }
 
 // Found in another order, the same plans make the same list.
