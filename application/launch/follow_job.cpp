@@ -54,12 +54,13 @@ void follow_slurm_job(const std::string& job, const std::string& plan_file, doub
     const SlurmState s = slurm_state(job);
     missing = s.state == "UNKNOWN" ? missing + seconds : 0;
     if (!s.log.empty()) log = s.log;
-    if (const std::string now =
-            s.state + (s.reason == "None" || s.reason.empty() ? "" : ", " + s.reason);
-        now != said) {
-      print(fmt::format("job {}: {}\n", job, now));
+    const auto say_state = [&] {
+      const bool has_reason = !s.reason.empty() && s.reason != "None";
+      const std::string now = s.state + (has_reason ? ", " + s.reason : "");
+      if (now != said) print(fmt::format("job {}: {}\n", job, now));
       said = now;
-    }
+    };
+    if (!s.is_over()) say_state();
     if (const auto report = look_at(log, plan_file); report && report->step != step) {
       step = report->step;
       print(watch_line(*report));
@@ -71,6 +72,7 @@ void follow_slurm_job(const std::string& job, const std::string& plan_file, doub
         warned = true;
       }
     }
+    if (s.is_over()) say_state();  // after its last step
     flush_output();
     if (s.is_over()) {
       if (s.state == "COMPLETED") return;
