@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
+#include <thread>
 
 #include "core/diagnostics.hpp"
 
@@ -55,6 +57,14 @@ void catch_interrupts() {
 }
 
 bool interrupt_pending() { return pending.load() != 0; }
+
+bool sleep_unless_interrupted(double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto until = Clock::now() + std::chrono::duration<double>(seconds);
+  while (Clock::now() < until && !interrupt_pending())
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  return !interrupt_pending();
+}
 
 void catch_stop_signals() {
   std::signal(SIGTERM, stop_later);

@@ -31,6 +31,8 @@ void remove_on_interrupt(const char* path);
 // can be printed; the second one ends at once.
 void catch_interrupts();
 [[nodiscard]] bool interrupt_pending();
+// Sleeps so long, less if an interruption comes; false: one came.
+[[nodiscard]] bool sleep_unless_interrupted(double seconds);
 
 // From now on the first SIGTERM or Ctrl-C only makes stop_signal() return it, so that the work can
 // end in good order; the next one ends at once.

@@ -47,7 +47,7 @@ const char* array_name(const Launch& l) {
   return l.trainer == Trainer::pleat ? "PLEAT_ARGS" : "MEGATRON_ARGS";
 }
 
-// NAME, what it is, its flags, flags instead of it.
+// The shell function that use_variables_text() calls for each variable.
 constexpr const char* kUse = R"sh(
 # Adds a variable's flags to the arguments, unless they are given already.
 given=" ${@ARRAY@[*]} $* "

@@ -90,7 +90,7 @@ Exported pleat_arguments(const std::string& plan_file, bool on_gpus, const std::
 std::vector<std::pair<std::string, std::string>> job_environment(const Launch& l) {
   std::vector<std::pair<std::string, std::string>> list = l.exported.environment;
   if (!l.on_gpus) return list;
-  // Megatron-Bridge's performance launcher sets the first and the third as well.
+  // Megatron-Bridge's performance launcher sets this one, too, and AVOID_RECORD_STREAMS below.
   list.emplace_back("NCCL_NVLS_ENABLE", "0");  // its buffers cost memory
   list.emplace_back("NCCL_DEBUG", "WARN");
   if (l.nvlink_domain > l.gpus_per_node) list.emplace_back("NCCL_MNNVL_ENABLE", "1");

@@ -11,7 +11,7 @@
 namespace pleat {
 
 PricedDocument price_document(const PlanDocument& d, const std::string& cluster_name,
-                         const std::string& profile_name, const std::string& where) {
+                              const std::string& profile_name, const std::string& where) {
   const ClusterSpec cluster = load_cluster(cluster_name);
   require_valid({d.model, d.workload, d.plan, d.gpus}, where);
   Profile profile;

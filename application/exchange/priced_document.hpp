@@ -19,6 +19,6 @@ struct PricedDocument {
 // the runtime, else datasheet efficiencies. Throws ConfigError for what cannot be read, and for a
 // plan that breaks a rule, at `where`.
 [[nodiscard]] PricedDocument price_document(const PlanDocument&, const std::string& cluster,
-                                       const std::string& profile, const std::string& where);
+                                            const std::string& profile, const std::string& where);
 
 }  // namespace pleat

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <vector>
 
+#include "calibration/microbench/clock.hpp"
 #include "console/tables.hpp"
 #include "console/terminal.hpp"
 #include "core/diagnostics.hpp"
@@ -20,13 +21,6 @@ constexpr std::size_t kLogBytes = std::size_t{1} << 30;
 constexpr double kSlowStep = 1.5;     // times the median
 constexpr double kNoTrend = 0.02;     // what two medians differ by without being worth a word
 constexpr double kRanksDiffer = 0.1;  // a timer's slowest rank over its fastest
-
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 // Of Megatron-LM's arguments those that make it another run.
 void check_same_run(const interop::RunLog& log, const PlanDocument& d, const WatchOptions& o) {
@@ -69,7 +63,7 @@ void add_times(const interop::RunLog& log, const WatchOptions& o, WatchReport& r
   std::vector<double> seconds;
   for (std::size_t i = r.dropped; i < all; ++i) seconds.push_back(log.steps[i].seconds);
   r.used = seconds.size();
-  r.median = median_of(seconds);
+  r.median = median(seconds);
   double total = 0, lost = 0;
   for (std::size_t i = r.dropped; i < all; ++i) {
     const double s = log.steps[i].seconds;
@@ -85,9 +79,9 @@ void add_times(const interop::RunLog& log, const WatchOptions& o, WatchReport& r
   r.lost_share = lost / total;
   const auto window =
       static_cast<std::ptrdiff_t>(std::min(seconds.size(), static_cast<std::size_t>(o.window)));
-  r.now = median_of({seconds.end() - window, seconds.end()});
+  r.now = median({seconds.end() - window, seconds.end()});
   if (2 * window <= std::ssize(seconds))
-    r.first = median_of({seconds.begin(), seconds.begin() + window});
+    r.first = median({seconds.begin(), seconds.begin() + window});
 }
 
 // What the plan's prediction has for a timer of Megatron-LM, where both mean the same.

@@ -4,10 +4,8 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <filesystem>
 #include <optional>
-#include <thread>
 
 #include "application/exchange/watch.hpp"
 #include "application/launch/slurm_job.hpp"
@@ -31,15 +29,6 @@ std::optional<WatchReport> look_at(const std::string& log, const std::string& pl
       return std::nullopt;
     throw;
   }
-}
-
-bool wait(double seconds) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  while (std::chrono::steady_clock::now() < until) {
-    if (interrupt_pending()) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  return !interrupt_pending();
 }
 
 }  // namespace
@@ -83,7 +72,7 @@ void follow_slurm_job(const std::string& job, const std::string& plan_file, doub
       throw_config_error(ExitCode::device_or_io, "job " + job, "",
                          "Slurm has not answered for two minutes", "squeue -j " + job);
     }
-    if (!wait(seconds)) {
+    if (!sleep_unless_interrupted(seconds)) {
       note(fmt::format(
           "job {} goes on; pleat watch {} --plan {} --follow looks at it again, scancel "
           "{} ends it",

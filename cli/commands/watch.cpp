@@ -4,9 +4,7 @@
 #include "application/exchange/watch.hpp"
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <memory>
-#include <thread>
 
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
@@ -31,16 +29,6 @@ void print_report(const WatchCommand& c, const WatchReport& r) {
   flush_output();
 }
 
-// Waits so long, or until Ctrl-C.
-bool wait(double seconds) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  while (std::chrono::steady_clock::now() < until) {
-    if (interrupt_pending()) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  return !interrupt_pending();
-}
-
 // A report whenever there is a new step, until the run is over. A log that is not there yet, or has
 // no step yet, is waited for.
 WatchReport follow(const WatchCommand& c) {
@@ -63,7 +51,7 @@ WatchReport follow(const WatchCommand& c) {
       print_report(c, latest);
     }
     if (latest.is_over()) return latest;
-    if (!wait(c.interval)) leave_interrupted();
+    if (!sleep_unless_interrupted(c.interval)) leave_interrupted();
   }
 }
 
