@@ -6,15 +6,15 @@
 
 #include <algorithm>
 #include <optional>
-#include <sstream>
 #include <string_view>
 
+#include "calibration/microbench/clock.hpp"
 #include "console/output.hpp"
 #include "core/diagnostics.hpp"
-#include "core/json/parse.hpp"
 #include "core/json/text_file.hpp"
 #include "interop/megatron_import.hpp"
 #include "interop/megatron_log.hpp"
+#include "interop/run_log.hpp"
 
 namespace pleat {
 namespace {
@@ -52,31 +52,16 @@ LoggedRun with_plan(const std::string& file, const std::optional<PlanDocument>& 
 LoggedRun read_train_log(const std::string& text, const std::string& file,
                          const std::optional<PlanDocument>& plan) {
   LoggedRun run = with_plan(file, plan);
-  std::vector<double> seconds;
-  std::istringstream lines(text);
-  std::string line;
-  for (int number = 1; std::getline(lines, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    const std::string where = fmt::format("{}, line {}", file, number);
-    const JsonValue step = parse_json(line, where);
-    const JsonValue* found = step.find("seconds");
-    const double* value = found != nullptr ? found->as_double() : nullptr;
-    const std::int64_t* whole = found != nullptr ? found->as_integer() : nullptr;
-    const double took = value != nullptr   ? *value
-                        : whole != nullptr ? static_cast<double>(*whole)
-                                           : 0;
-    if (!(took > 0)) {
-      throw_config_error(ExitCode::bad_file, where, "seconds", "must be a time above 0",
-                         "a line of pleat train --log-json");
-    }
-    seconds.push_back(took);
+  const interop::RunLog log = interop::read_run_log(text);
+  if (log.steps.empty()) {
+    throw_config_error(ExitCode::bad_file, file, "", "has no finished step",
+                       "lines of pleat train --log-json");
   }
-  seconds.erase(seconds.begin(),
-                seconds.begin() + static_cast<std::ptrdiff_t>(warmup_of(seconds.size())));
+  std::vector<double> seconds;
+  for (std::size_t i = warmup_of(log.steps.size()); i < log.steps.size(); ++i)
+    seconds.push_back(log.steps[i].seconds);
   run.steps = seconds.size();
-  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  run.seconds = *middle;
+  run.seconds = median(std::move(seconds));
   return run;
 }
 
