@@ -97,7 +97,7 @@ void refuse_ineffective_search_options(const CLI::App& command, const std::strin
     if (option->get_name() == "--image" && launcher == "mpirun") reader = "slurm or kubernetes";
     if (reader == launcher) continue;
     problems.error(ExitCode::bad_request, "", option->get_name(),
-                   "says nothing to --to " + launcher, "--to " + reader);
+                   "has no effect with --to " + launcher, "--to " + reader);
   }
   problems.throw_if_errors();
 }

@@ -37,7 +37,7 @@ void require_narrow(const NumericsWords& given, const std::vector<Numerics>& all
     const std::vector<bool> values = parse_switches(*words, flag);
     if (narrow || std::ranges::find(values, true) == values.end()) continue;
     throw_config_error(ExitCode::bad_request, "", flag,
-                       "says nothing to --precision " + name_of(all.front().precision),
+                       "has no effect with --precision " + name_of(all.front().precision),
                        "leave it out, or --precision fp8, mxfp8, ...");
   }
 }

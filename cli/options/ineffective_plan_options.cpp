@@ -15,7 +15,7 @@ void refuse_ineffective_plan_options(const ShapeOptions& o, const Plan& plan,
   Diagnostics problems;
   const auto refuse = [&](bool given, const char* option, const std::string& to, const char* hint) {
     if (!given) return;
-    problems.error(ExitCode::bad_request, where, option, "says nothing to " + to, hint);
+    problems.error(ExitCode::bad_request, where, option, "has no effect with " + to, hint);
   };
   if (!has_narrow_operands(plan.precision)) {
     const std::string to = "--precision " + name_of(plan.precision);

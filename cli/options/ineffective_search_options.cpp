@@ -28,7 +28,7 @@ void check_memory(const SearchOptions& o, Diagnostics& problems) {
   const auto& layers = o.pins.of<"recompute-layers">();
   const auto& unit = o.pins.of<"recompute-unit">();
   const auto against = [&](const char* option, const char* other) {
-    refuse(problems, option, fmt::format("says nothing where {} keeps it on the GPU", other),
+    refuse(problems, option, fmt::format("has no effect where {} keeps it on the GPU", other),
            fmt::format("{} or {}, not both", option, other));
   };
   if (o.no_offload) {
@@ -50,7 +50,7 @@ void check_memory(const SearchOptions& o, Diagnostics& problems) {
     for (const auto& [option, numbers] :
          {std::pair{"--recompute-layers", &layers}, std::pair{"--recompute-unit", &unit}}) {
       if (!numbers->empty()) {
-        refuse(problems, option, "says nothing: --recompute has no full", "--recompute full");
+        refuse(problems, option, "has no effect: --recompute has no full", "--recompute full");
       }
     }
   }
@@ -62,7 +62,7 @@ void check_exchanges(const SearchOptions& o, Diagnostics& problems) {
   const bool groups =
       comms.empty() || std::ranges::find(comms, std::string("a2a+p2p")) != comms.end();
   if (!o.pins.of<"cp-a2a">().empty() && !groups) {
-    refuse(problems, "--cp-a2a", "says nothing: --cp-comm has no a2a+p2p", "--cp-comm a2a+p2p");
+    refuse(problems, "--cp-a2a", "has no effect: --cp-comm has no a2a+p2p", "--cp-comm a2a+p2p");
   }
   const bool sms =
       dispatchers.empty() || std::ranges::any_of(dispatchers, [](const std::string& word) {
@@ -70,7 +70,7 @@ void check_exchanges(const SearchOptions& o, Diagnostics& problems) {
       });
   if (!o.pins.of<"dispatcher-sms">().empty() && !sms) {
     refuse(problems, "--dispatcher-sms",
-           fmt::format("says nothing to --dispatcher {}", fmt::join(dispatchers, ",")),
+           fmt::format("has no effect with --dispatcher {}", fmt::join(dispatchers, ",")),
            "--dispatcher deepep or hybridep");
   }
 }
@@ -85,11 +85,11 @@ void refuse_ineffective_search_options(const FindPlanOptions& o,
   const std::string& objective = o.objective.objective;
   const bool sizes = objective == "time-to-train" || objective == "cost";
   if (is_given("--min-gpus") && !sizes) {
-    refuse(problems, "--min-gpus", fmt::format("says nothing to --objective {}", objective),
+    refuse(problems, "--min-gpus", fmt::format("has no effect with --objective {}", objective),
            "--objective time-to-train or cost");
   }
   if (is_given("--slack") && objective != "memory-headroom" && !o.objective.pareto) {
-    refuse(problems, "--slack", fmt::format("says nothing to --objective {}", objective),
+    refuse(problems, "--slack", fmt::format("has no effect with --objective {}", objective),
            "--objective memory-headroom or --pareto");
   }
   problems.throw_if_errors();

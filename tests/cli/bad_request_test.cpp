@@ -113,10 +113,10 @@ TEST(BadRequest, LaunchOptionsOfAnotherLauncher) {
                 .exit_code,
             0);
   const std::vector<std::pair<std::vector<std::string>, const char*>> cases{
-      {{"mpirun", "--partition", "gpu"}, "--partition: says nothing to --to mpirun"},
-      {{"mpirun", "--namespace", "a"}, "--namespace: says nothing to --to mpirun"},
-      {{"mpirun", "--image", "a"}, "--image: says nothing to --to mpirun"},
-      {{"kubernetes", "--image", "a", "--qos", "b"}, "--qos: says nothing to --to kubernetes"},
+      {{"mpirun", "--partition", "gpu"}, "--partition: has no effect with --to mpirun"},
+      {{"mpirun", "--namespace", "a"}, "--namespace: has no effect with --to mpirun"},
+      {{"mpirun", "--image", "a"}, "--image: has no effect with --to mpirun"},
+      {{"kubernetes", "--image", "a", "--qos", "b"}, "--qos: has no effect with --to kubernetes"},
       {{"kubernetes", "--image", "a", "--namespace", "X_Y"}, "--namespace: 'X_Y' is not a name"},
       {{"kubernetes", "--image", "a", "--namespace", "a.b"}, "--namespace: 'a.b' is not a name"},
       {{"kubernetes", "--image", "a", "--claim", "a.-b"}, "--claim: 'a.-b' is not a name"},
@@ -137,17 +137,17 @@ TEST(BadRequest, LaunchOptionsOfAnotherLauncher) {
 
 TEST(BadRequest, OptionsThatContradictOrSayNothing) {
   const std::vector<std::pair<std::vector<std::string>, const char*>> cases{
-      {{"--no-offload", "--optimizer-offload", "on"}, "--optimizer-offload: says nothing where"},
-      {{"--no-offload", "--offload", "core_attn"}, "--offload: says nothing where"},
-      {{"--no-recompute", "--recompute-layers", "2"}, "--recompute-layers: says nothing where"},
+      {{"--no-offload", "--optimizer-offload", "on"}, "--optimizer-offload: has no effect where"},
+      {{"--no-offload", "--offload", "core_attn"}, "--offload: has no effect where"},
+      {{"--no-recompute", "--recompute-layers", "2"}, "--recompute-layers: has no effect where"},
       {{"--recompute", "moe_act", "--recompute-unit", "2"}, "--recompute has no full"},
-      {{"--min-gpus", "8"}, "--min-gpus: says nothing to --objective throughput"},
-      {{"--slack", "0.1"}, "--slack: says nothing to --objective throughput"},
-      {{"--cp-comm", "p2p", "--cp-a2a", "2"}, "--cp-a2a: says nothing: --cp-comm has no a2a+p2p"},
-      {{"--fp8-attention", "on"}, "--fp8-attention: says nothing to --precision bf16"},
-      {{"--fp8-head", "any"}, "--fp8-head: says nothing to --precision bf16"},
+      {{"--min-gpus", "8"}, "--min-gpus: has no effect with --objective throughput"},
+      {{"--slack", "0.1"}, "--slack: has no effect with --objective throughput"},
+      {{"--cp-comm", "p2p", "--cp-a2a", "2"}, "--cp-a2a: has no effect: --cp-comm has no a2a+p2p"},
+      {{"--fp8-attention", "on"}, "--fp8-attention: has no effect with --precision bf16"},
+      {{"--fp8-head", "any"}, "--fp8-head: has no effect with --precision bf16"},
       {{"--dispatcher", "alltoall,allgather", "--dispatcher-sms", "7"},
-       "--dispatcher-sms: says nothing to --dispatcher alltoall,allgather"},
+       "--dispatcher-sms: has no effect with --dispatcher alltoall,allgather"},
   };
   for (const auto& [options, message] : cases) {
     const Said run = run_pleat(kSmallPlan + options);
@@ -161,10 +161,10 @@ TEST(BadRequest, PlanOptionsThatSayNothing) {
   const std::vector<std::string> job{"predict", "-m", "mixtral-8x7b", "-c", "h100-sxm", "-n", "8",
                                      "-s",      "4096", "-b", "64", "--ep", "8"};
   const std::vector<std::pair<std::vector<std::string>, const char*>> cases{
-      {{"--fp8-attention"}, "--fp8-attention: says nothing to --precision bf16"},
-      {{"--fp8-head", "--precision", "bf16"}, "--fp8-head: says nothing to --precision bf16"},
+      {{"--fp8-attention"}, "--fp8-attention: has no effect with --precision bf16"},
+      {{"--fp8-head", "--precision", "bf16"}, "--fp8-head: has no effect with --precision bf16"},
       {{"--dispatcher", "alltoall", "--dispatcher-sms", "7"},
-       "--dispatcher-sms: says nothing to --dispatcher alltoall"},
+       "--dispatcher-sms: has no effect with --dispatcher alltoall"},
   };
   for (const auto& [options, message] : cases) {
     const Said run = run_pleat(job + options);

@@ -141,7 +141,7 @@ TEST(PlanNumerics, AskingForNarrowAttentionChoosesNarrowProducts) {
     EXPECT_THAT(found, HasSubstr(" fp8 ")) << mode;
   }
   expect_refused(kQwen + Words{"--fp8-attention", "on"},
-                 "--fp8-attention: says nothing to --precision bf16");
+                 "--fp8-attention: has no effect with --precision bf16");
 }
 
 TEST(PlanNumerics, ContradictionsNameTheField) {

@@ -14,7 +14,7 @@
 namespace pleat {
 namespace {
 
-// Whether weights are kept narrow says nothing to products that are not.
+// Whether weights are kept narrow has no effect with products that are not.
 Numerics said_of(Plan plan) {
   Numerics n = numerics_of(plan);
   plan.fp8_params = true;
