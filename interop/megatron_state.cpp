@@ -138,18 +138,10 @@ using C = const ExportContext&;
 
 void write_dispatcher(C c, Exported& e) {
   if (!is_moe(c)) return;
-  switch (c.plan().dispatcher) {
-    case Dispatcher::allgather:
-      return add(e, "--moe-token-dispatcher-type", {"allgather"});
-    case Dispatcher::alltoall:
-      return add(e, "--moe-token-dispatcher-type", {"alltoall"});
-    case Dispatcher::deepep:
-    case Dispatcher::hybridep:
-      add(e, "--moe-token-dispatcher-type", {"flex"});
-      return add(e, "--moe-flex-dispatcher-backend", {name_of(c.plan().dispatcher)});
-    case Dispatcher::hierarchical:
-      return;  // refused
-  }
+  const std::string word = name_of(c.plan().dispatcher);
+  if (!uses_flex(c)) return add(e, "--moe-token-dispatcher-type", {word});
+  add(e, "--moe-token-dispatcher-type", {"flex"});
+  add(e, "--moe-flex-dispatcher-backend", {word});
 }
 
 void write_dispatcher_sms(C c, Exported& e) {

@@ -30,8 +30,7 @@ void miss(Exported& e, std::string field, std::string value, std::string text) {
 bool is_moe(const ExportContext& c) { return c.model().moe.has_value(); }
 
 bool uses_flex(const ExportContext& c) {
-  return is_moe(c) &&
-         is_fused(c.plan().dispatcher);
+  return is_moe(c) && is_fused(c.plan().dispatcher);
 }
 
 bool is_fsdp(const ExportContext& c) {

@@ -55,8 +55,8 @@ OpCost all_to_all_cost(const Op& op, Bytes payload, Bytes row, const GroupPlace&
   cost.source = std::max(links.outer.curve.source, links.inner.curve.source);
   Split split = every_copy(payload.base(), place.size, inside);
   if (deduplicates) {
-    const DispatchWork work =
-        dispatch_work(op, payload, row, place.size, inside, view.dispatcher_sms);
+    const int sms = view.dispatcher_sms > 0 ? view.dispatcher_sms : profile.*dispatcher.sms;
+    const DispatchWork work = dispatch_work(op, payload, row, place.size, inside, sms);
     split = one_copy(payload.base(), work, inside);
     if (const auto price = dispatch_price(work, *kernel, profile)) {
       return {.time = price->time,

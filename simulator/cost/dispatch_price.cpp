@@ -68,10 +68,8 @@ std::optional<Found> find_rate(const Profile& profile, DispatchKernel kernel, in
 
 std::optional<KernelPrice> dispatch_price(const DispatchWork& work, DispatchKernel kernel,
                                           const Profile& profile) {
-  const int usual = kernel == DispatchKernel::deepep ? profile.deepep_sms : profile.hybridep_sms;
-  const int sms = work.sms > 0 ? work.sms : usual;
   const int tier = work.nodes > 1 ? 1 : 0;
-  const auto found = find_rate(profile, kernel, tier, work.ranks, sms, work.combine);
+  const auto found = find_rate(profile, kernel, tier, work.ranks, work.sms, work.combine);
   if (!found) return std::nullopt;
   const double copies = tier == 1 ? work.node_copies : work.rank_copies;
   const Bytes extra = profile.exchange_row_overhead;

@@ -107,7 +107,7 @@ struct DispatchWork {
   int ranks = 1, nodes = 1;
   double rank_copies = 1, node_copies = 1;  // distinct destinations over k
   bool combine = false;
-  int sms = 0;  // 0: the profile's
+  int sms = 0;  // that the kernel takes
 };
 // The number of SMs nearest to `sms` that the kernel was measured with on a tier; 0: with none.
 [[nodiscard]] int nearest_sms(const Profile&, DispatchKernel, int tier, int sms);
