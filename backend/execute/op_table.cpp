@@ -222,7 +222,9 @@ OpEntry make_entry(OpKind kind) {
     case OpKind::update_bias: return {.run = update_bias};
     // --- priced alone
     case OpKind::token_mixing:
-    case OpKind::token_mixing_bwd: return {.run = not_executed};
+    case OpKind::token_mixing_bwd:
+    case OpKind::selected_attention:
+    case OpKind::selected_attention_bwd: return {.run = not_executed};
   }
   return {.run = not_executed};
 }

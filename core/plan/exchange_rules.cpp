@@ -113,6 +113,21 @@ Violation explain_cp_groups(const PlanContext& c) {
                       divisors_up_to(c.plan.attention.cp, c.plan.attention.cp - 1))};
 }
 
+// --- context parallelism of selected or compressed keys: every rank gathers them all
+// (transformer_config.py:3170)
+bool selects_keys(const LayerTraits& t) { return t.sparse || t.compression > 0; }
+bool cp_selected_keys_hold(const PlanContext& c) {
+  const ModelSpec& m = c.model;
+  return c.plan.attention.cp <= 1 || c.plan.cp_comm == CpComm::all_gather ||
+         (!selects_keys(m.mtp_traits) && std::ranges::none_of(m.layer_traits, selects_keys));
+}
+Violation explain_cp_selected_keys(const PlanContext& c) {
+  return {"", "cp_comm",
+          fmt::format("attention over selected keys gathers the keys of all ranks, cp_comm is {}",
+                      name_of(c.plan.cp_comm)),
+          "all_gather"};
+}
+
 // --- token capacity
 bool capacity_pad_holds(const PlanContext& c) {
   return !c.workload.pad_to_capacity || c.workload.capacity_factor > 0;
@@ -140,6 +155,7 @@ void append_exchange_rules(std::vector<Constraint>& list) {
                   explain_shared_ep_overlap});
   list.push_back({"shared-overlap-recompute", shared_recompute_holds, explain_shared_recompute});
   list.push_back({"cp-heads", cp_heads_hold, explain_cp_heads});
+  list.push_back({"cp-selected-keys", cp_selected_keys_hold, explain_cp_selected_keys});
   list.push_back({"capacity-padding", capacity_pad_holds, explain_capacity_pad});
   list.push_back({"capacity-dispatcher", capacity_dispatcher_holds, explain_capacity_dispatcher});
   list.push_back({"cp-groups", cp_groups_hold, explain_cp_groups});

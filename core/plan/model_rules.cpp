@@ -57,6 +57,38 @@ Violation explain_heads(const PlanContext& c) {
       "allowed TP:" + allowed};
 }
 
+// --- recurrences: heads over TP and, between their projections, over CP, whole ones
+bool has_mixer(const ModelSpec& m, Mixer mixer) {
+  return std::ranges::find(m.layer_traits, mixer, &LayerTraits::mixer) != m.layer_traits.end();
+}
+
+// Mamba-2's groups may be copied to several ranks of the context, not of TP (Megatron-LM
+// core/ssm/mamba_mixer.py, mamba_context_parallel.py; GDN: transformer_config.py:1502).
+bool mixer_heads_split(const ModelSpec& m, std::int64_t tp, std::int64_t cp) {
+  const RecurrenceSpec& r = *m.recurrence;
+  if (r.value_heads % (tp * cp) != 0 || r.key_heads % tp != 0) return false;
+  const std::int64_t groups = r.key_heads / tp;
+  return groups % cp == 0 || (has_mixer(m, Mixer::mamba2) && cp % groups == 0);
+}
+
+bool mixer_heads_hold(const PlanContext& c) {
+  return !degrees_positive(c) || !c.model.recurrence ||
+         mixer_heads_split(c.model, c.plan.attention.tp, c.plan.attention.cp);
+}
+
+Violation explain_mixer_heads(const PlanContext& c) {
+  const RecurrenceSpec& r = *c.model.recurrence;
+  const auto [tp, cp] = std::pair{c.plan.attention.tp, c.plan.attention.cp};
+  std::string allowed;
+  for (std::int64_t i = 1; i <= r.value_heads; ++i) {
+    if (mixer_heads_split(c.model, tp, i)) allowed += fmt::format(" {}", i);
+  }
+  return {"", mixer_heads_split(c.model, tp, 1) ? "attention.cp" : "attention.tp",
+          fmt::format("a recurrence of {} heads in {} groups cannot be split over TP {} x CP {}",
+                      r.value_heads, r.key_heads, tp, cp),
+          allowed.empty() ? "a smaller TP" : fmt::format("with TP {} allowed CP:{}", tp, allowed)};
+}
+
 // "18432 FFN columns cannot be split over TP 5"
 Violation indivisible(const char* path, std::int64_t size, const char* what, const char* degree,
                       int value) {
@@ -133,6 +165,7 @@ void append_model_rules(std::vector<Constraint>& list) {
   list.push_back({"experts-divisible", experts_hold, explain_experts});
   list.push_back({"dense-mapping", dense_mapping_holds, explain_dense_mapping});
   list.push_back({"heads-divisible", heads_hold, explain_heads});
+  list.push_back({"mixer-heads", mixer_heads_hold, explain_mixer_heads});
   list.push_back({"ffn-divisible", ffn_holds, explain_ffn});
   list.push_back({"shared-ffn-divisible", shared_ffn_holds, explain_shared_ffn});
   list.push_back({"expert-ffn-divisible", expert_ffn_holds, explain_expert_ffn});

@@ -3,7 +3,7 @@
 // Attention over selected keys: the indexer of sparse attention (DeepSeek-V3.2, GLM-5), and
 // DeepSeek-V4's compressed attention, in which a query sees a window and, beyond it, keys
 // compressed many to one. Heads are split over tp; the single key/value head, compressors and
-// indexer are on every rank.
+// indexer are on every rank. Ranks of the context gather each other's keys.
 #include <algorithm>
 
 #include "core/program/layer_builder.hpp"
@@ -27,7 +27,9 @@ TensorId compressor(LayerBuilder& b, const std::string& name, const LayerTraits&
   const TensorId small =
       b.weight(name + ".pool", {{t.compression * width + columns}}, Bucket::dense, true);
   const std::int64_t keys = std::max<std::int64_t>(1, s.S / t.compression);
-  return b.pointwise(name + ".pool", Module::qkv, {parts, small}, {{keys}, {columns}});
+  const TensorId own =
+      b.pointwise(name + ".pool", Module::qkv, {parts, small}, {{keys}, {columns}});
+  return gather_context(b, name + ".cp", Module::core_attn, own);
 }
 
 }  // namespace
@@ -46,7 +48,8 @@ TensorId build_indexer(LayerBuilder& b, const LayerTraits& t, TensorId query, Te
   if (keys) {
     in.push_back(*keys);
   } else {  // with a LayerNorm of its own
-    in.push_back(project(b, "index.k", Module::core_attn, all, {{a.index_dim}, h}, true));
+    const TensorId own = project(b, "index.k", Module::core_attn, all, {{a.index_dim}, h}, true);
+    in.push_back(gather_context(b, "index.k.cp", Module::core_attn, own));
     in.push_back(b.weight("index.k_norm", {{2 * a.index_dim}}, Bucket::dense, true));
   }
   const double rows = static_cast<double>(s.S);
@@ -84,7 +87,7 @@ TensorId build_compressed_attention(LayerBuilder& b, TensorId x, const LayerTrai
   const TensorId q =
       project(b, "q_b", Module::mla_up_proj, latent, {{heads * d}, {a.q_lora_rank}}, false);
   const TensorId kv = b.rms_norm("kv_norm", project(b, "kv", Module::qkv, all, {{d}, h}, true), d);
-  std::vector<TensorId> in{q, kv};
+  std::vector<TensorId> in{q, gather_context(b, "kv.cp", Module::core_attn, kv)};
   if (t.compression > 0) in.push_back(compressor(b, "compressor", t, all, d));
   if (t.own_indexer) {
     const TensorId keys = compressor(b, "index.compressor", t, all, a.index_dim);

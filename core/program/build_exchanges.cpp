@@ -3,6 +3,8 @@
 // Exchanges that several blocks or modes share. Context parallelism over heads (DeepSpeed-Ulysses,
 // arXiv:2309.14509; TransformerEngine context_parallel.py): between projections every rank holds
 // its tokens and all heads, in the core all tokens of the group and its share of the heads.
+// Recurrences have no other kind (Megatron-LM core/ssm/mamba_context_parallel.py,
+// gated_delta_net.py), selected keys only the one that gathers them (dsa.py).
 #include "core/plan/rank_map.hpp"
 #include "core/program/layer_builder.hpp"
 
@@ -28,11 +30,8 @@ namespace {
 // each into a tensor of its own (TE flash_attn_a2a_communicate).
 class HeadExchange {
  public:
-  HeadExchange(LayerBuilder& b, Phase phase, const HeadColumnsPlan& columns)
-      : b_(b),
-        phase_(phase),
-        columns_(columns),
-        group_(ContextShares(b.shape().plan).heads_group) {}
+  HeadExchange(LayerBuilder& b, Phase phase, const HeadColumnsPlan& columns, Group group)
+      : b_(b), phase_(phase), columns_(columns), group_(group) {}
 
   // `by_rank`: the shape of what travels.
   void run(const std::string& name, std::vector<TensorId> in, std::vector<TensorId> out,
@@ -76,12 +75,49 @@ TensorId exchange_heads(LayerBuilder& b, const std::string& name, TensorId x, st
   const TensorId y = b.activation(name, std::move(dims), b.shape().act);
   std::vector<TensorId> in{x};
   if (with) in.push_back(*with);
-  HeadExchange(b, Phase::forward, columns).run(name, in, {y}, by_rank, to_heads);
+  const Group group = ContextShares(b.shape().plan).heads_group;
+  HeadExchange(b, Phase::forward, columns, group).run(name, in, {y}, by_rank, to_heads);
   b.on_backward([=, &b] {
     const TensorId dy = b.gradient(y);
     std::vector<TensorId> out{b.new_gradient(x)};
     if (with) out.push_back(b.new_gradient(*with));
-    HeadExchange(b, Phase::backward, columns).run(name + ".bwd", {dy}, out, by_rank, !to_heads);
+    HeadExchange(b, Phase::backward, columns, group)
+        .run(name + ".bwd", {dy}, out, by_rank, !to_heads);
+  });
+  return y;
+}
+
+TensorId exchange_channels(LayerBuilder& b, const std::string& name, TensorId x,
+                           std::int64_t channels, bool to_channels) {
+  const LocalShape& s = b.shape();
+  const Dim all_rows{s.S * s.cp}, own_rows{s.S};
+  // Channels that several ranks need are repeated before they travel.
+  const std::vector<Dim> by_rank{own_rows, {channels * s.cp}};
+  const TensorId y = b.activation(
+      name, to_channels ? std::vector<Dim>{all_rows, {channels}} : by_rank, s.act);
+  HeadExchange(b, Phase::forward, {}, Group::cp).run(name, {x}, {y}, by_rank, to_channels);
+  b.on_backward([=, &b] {
+    const TensorId dy = b.gradient(y);
+    HeadExchange(b, Phase::backward, {}, Group::cp)
+        .run(name + ".bwd", {dy}, {b.new_gradient(x)}, by_rank, !to_channels);
+  });
+  return y;
+}
+
+TensorId gather_context(LayerBuilder& b, const std::string& name, Module module, TensorId x) {
+  const LocalShape& s = b.shape();
+  if (s.cp == 1) return x;
+  std::vector<Dim> dims = b.dims(x);
+  dims.front().n *= s.cp;
+  const TensorId y = b.activation(name, dims, s.act);
+  b.push(OpKind::all_gather, name, module, {x}, {y}).group = Group::cp;
+  b.on_backward([=, &b] {
+    const TensorId dy = b.gradient(y);
+    const auto [dx, accumulate] = b.gradient_to_accumulate(x);
+    Op& op = b.push_backward(OpKind::reduce_scatter, name + ".bwd", module, Phase::backward, {dy},
+                             {dx});
+    op.attr.accumulate = accumulate;
+    op.group = Group::cp;
   });
   return y;
 }

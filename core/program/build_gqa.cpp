@@ -172,17 +172,31 @@ TensorId dense_core(LayerBuilder& b, TensorId packed, const AttentionSpec& a, co
   return o;
 }
 
+// Keys and values of all ranks of the context, by all-gather.
+TensorId gather_keys_of_context(LayerBuilder& b, TensorId qkv, std::int64_t kv_columns) {
+  const LocalShape& s = b.shape();
+  const TensorId all = b.activation("kv.ag", {{s.S * s.cp}, {kv_columns}}, s.act);
+  b.push(OpKind::gather_keys, "kv.ag", Module::core_attn, {qkv}, {all}).group = Group::cp;
+  b.on_backward([=, &b] {
+    b.push_backward(OpKind::reduce_key_gradients, "kv.rs", Module::core_attn, Phase::backward,
+                    {b.gradient(all)}, {b.gradient(qkv)})
+        .group = Group::cp;
+  });
+  return all;
+}
+
 // The core over the keys that an indexer picks.
 TensorId sparse_core(LayerBuilder& b, TensorId qkv, TensorId all, const AttentionSpec& a,
                      const GqaSizes& z, const LayerTraits& t) {
   const LocalShape& s = b.shape();
   std::vector<TensorId> in{qkv};
+  if (s.cp > 1) in.push_back(gather_keys_of_context(b, qkv, z.kv_columns(a)));
   if (t.own_indexer) in.push_back(build_indexer(b, t, all, all, {}));
   const double scores =
       static_cast<double>(s.S) * mean_selected_keys(a, t, s.seq) * static_cast<double>(z.heads);
   const double qk = static_cast<double>(z.d), v = static_cast<double>(z.dv);
-  return b.token_mixing("attn", Module::core_attn, in, {{s.S}, {z.heads * z.dv}},
-                        2 * scores * (qk + v), 2 * scores * (3 * qk + 2 * v));
+  return b.selected_attention("attn", Module::core_attn, in, {{s.S}, {z.heads * z.dv}},
+                              2 * scores * (qk + v), 2 * scores * (3 * qk + 2 * v));
 }
 
 }  // namespace

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recurrences in place of attention: gated DeltaNet, Kimi Delta Attention, Mamba-2. A first model:
 // projections as matrix products, convolution and gated norm by their bytes, the scan as one
-// operation of so many FLOPs. Heads are split over tp; context parallelism would pass states, which
-// is left out.
+// operation of so many FLOPs. Heads are split over tp, and between the projections over cp, too.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "core/program/layer_builder.hpp"
@@ -12,14 +13,14 @@
 namespace pleat {
 namespace {
 
-// Per rank. Small groups (Mamba-2's) are copied when tp is larger.
+// Per rank of so many. Small groups (Mamba-2's) are copied when there are more ranks.
 struct RecurrenceSizes {
   std::int64_t keys, values, value_heads, key_heads;
 };
 
-RecurrenceSizes sizes_on_rank(const RecurrenceSpec& r, std::int64_t tp) {
-  const std::int64_t key_heads = std::max<std::int64_t>(1, r.key_heads / tp);
-  return {key_heads * r.key_dim, r.values() / tp, r.value_heads / tp, key_heads};
+RecurrenceSizes sizes_on_rank(const RecurrenceSpec& r, std::int64_t ranks) {
+  const std::int64_t key_heads = std::max<std::int64_t>(1, r.key_heads / ranks);
+  return {key_heads * r.key_dim, r.values() / ranks, r.value_heads / ranks, key_heads};
 }
 
 // Parameters beside the matrices: the convolution, and what each head's decay and step need.
@@ -62,6 +63,11 @@ std::vector<TensorId> steering(LayerBuilder& b, TensorId all, const RecurrenceSp
   return list;
 }
 
+// Their channels on a rank of the context, where they are cut.
+std::int64_t steering_channels(LayerBuilder& b, TensorId steer) {
+  return std::max<std::int64_t>(1, b.dims(steer).back().n / b.shape().cp);
+}
+
 }  // namespace
 
 TensorId build_recurrence(LayerBuilder& b, TensorId x, Mixer mixer) {
@@ -77,24 +83,39 @@ TensorId build_recurrence(LayerBuilder& b, TensorId x, Mixer mixer) {
   const TensorId w_in = b.weight("in_proj", {{mixed}, {h}}, Bucket::dense);
   const TensorId projected = b.gemm("in_proj", Module::qkv, all, w_in, s.act);
   const TensorId w_gate = b.weight("out_gate", {{z.values}, {h}}, Bucket::dense);
-  const TensorId gate = b.gemm("out_gate", Module::qkv, all, w_gate, s.act);
-  const std::vector<TensorId> steer = steering(b, all, r, z, mixer);
+  TensorId gate = b.gemm("out_gate", Module::qkv, all, w_gate, s.act);
+  std::vector<TensorId> steer = steering(b, all, r, z, mixer);
+  // Between the projections a rank of the context has all tokens and its share of the heads.
+  TensorId own = projected;
+  const bool split = s.cp > 1;
+  const RecurrenceSizes c = sizes_on_rank(r, std::int64_t{s.tp} * s.cp);
+  const Dim rows{s.S * s.cp};
+  const std::int64_t channels = 2 * c.keys + c.values;
+  if (split) {
+    own = exchange_channels(b, "in_proj.heads", projected, channels, true);
+    gate = exchange_channels(b, "out_gate.heads", gate, c.values, true);
+    for (std::size_t i = 0; i < steer.size(); ++i) {
+      steer[i] = exchange_channels(b, fmt::format("steer{}.heads", i), steer[i],
+                                   steering_channels(b, steer[i]), true);
+    }
+  }
 
   const TensorId w_conv = b.weight("conv", {{small.conv}}, Bucket::dense);
   const TensorId convolved =
-      b.pointwise("conv", Module::core_attn, {projected, w_conv}, {{s.S}, {mixed}});
+      b.pointwise("conv", Module::core_attn, {own, w_conv}, {rows, {channels}});
   std::vector<TensorId> in{convolved};
   in.insert(in.end(), steer.begin(), steer.end());
   in.push_back(b.weight("scan", {{small.scan}}, Bucket::dense));
   const double flops = 2.0 * static_cast<double>(s.S) * recurrence_core(r, mixer) / s.tp;
   const TensorId o =
-      b.token_mixing("scan", Module::core_attn, in, {{s.S}, {z.values}}, flops, 2 * flops);
+      b.token_mixing("scan", Module::core_attn, in, {rows, {c.values}}, flops, 2 * flops);
   // Mamba-2 norms its inner width, the others every head by the same weights.
   const bool mamba = mixer == Mixer::mamba2;
   const TensorId w_norm =
       b.weight("scan_norm", {{mamba ? z.values : r.value_dim}}, Bucket::dense, !mamba);
-  const TensorId gated =
-      b.pointwise("scan_norm", Module::core_attn, {o, gate, w_norm}, {{s.S}, {z.values}});
+  TensorId gated =
+      b.pointwise("scan_norm", Module::core_attn, {o, gate, w_norm}, {rows, {c.values}});
+  if (split) gated = exchange_channels(b, "scan.tokens", gated, c.values, false);
 
   const TensorId w_out = b.weight("attn_proj", {{h}, {z.values}}, Bucket::dense);
   const TensorId out = b.gemm("attn_proj", Module::attn_proj, gated, w_out, s.act);

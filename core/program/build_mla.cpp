@@ -169,7 +169,7 @@ TensorId dense_core(LayerBuilder& b, TensorId q_local, TensorId kv_local, Tensor
 TensorId sparse_core(LayerBuilder& b, const LayerTraits& t, const Query& query, TensorId normed,
                      TensorId kv, TensorId kpe, const MlaSizes& z) {
   const LocalShape& s = b.shape();
-  std::vector<TensorId> in{query.q, kv, kpe};
+  std::vector<TensorId> in{query.q, kv, gather_context(b, "kv.cp", Module::core_attn, kpe)};
   if (t.own_indexer) {
     const TensorId all = b.gather_tokens("index.ag", Module::core_attn, normed);
     in.push_back(build_indexer(b, t, query.from, all, {}));
@@ -177,8 +177,8 @@ TensorId sparse_core(LayerBuilder& b, const LayerTraits& t, const Query& query, 
   const double scores = static_cast<double>(s.S) * mean_selected_keys(s.model.attention, t, s.seq) *
                         static_cast<double>(z.heads);
   const double qk = static_cast<double>(z.rkv + z.dr), v = static_cast<double>(z.rkv);
-  return b.token_mixing("attn", Module::core_attn, in, {{s.S}, {z.heads * z.dv}},
-                        2 * scores * (qk + v), 2 * scores * (3 * qk + 2 * v));
+  return b.selected_attention("attn", Module::core_attn, in, {{s.S}, {z.heads * z.dv}},
+                              2 * scores * (qk + v), 2 * scores * (3 * qk + 2 * v));
 }
 
 }  // namespace

@@ -89,9 +89,13 @@ class LayerBuilder {
   // Element-wise work, priced by its bytes. The backward reads what the forward read.
   TensorId pointwise(const std::string& name, Module, std::vector<TensorId> in,
                      std::vector<Dim> dims, const Passes& = {}, Elementwise = Elementwise::none);
-  // A recurrence or a sparse core of so many FLOPs on this rank, forward and backward.
+  // A recurrence, or attention over compressed keys, of so many FLOPs on this rank, forward and
+  // backward.
   TensorId token_mixing(const std::string& name, Module, std::vector<TensorId> in,
                         std::vector<Dim> dims, double forward_flops, double backward_flops);
+  // The same for attention over the keys that an indexer picked.
+  TensorId selected_attention(const std::string& name, Module, std::vector<TensorId> in,
+                              std::vector<Dim> dims, double forward_flops, double backward_flops);
   // `of_heads`: what follows is this rank's heads' work (sum_over_tp).
   TensorId rms_norm(const std::string& name, TensorId x, std::int64_t width, bool of_heads = false);
   TensorId add(const std::string& name, std::vector<TensorId> terms);
@@ -130,6 +134,11 @@ class LayerBuilder {
 
  private:
   TensorId add_tensor(Tensor t);
+  struct MixingKinds {
+    OpKind forward, backward;
+  };
+  TensorId mix(MixingKinds, const std::string& name, Module, std::vector<TensorId> in,
+               std::vector<Dim> dims, double forward_flops, double backward_flops);
   Weight& weight_of(TensorId weight);
   void cut(TensorId weight, bool columns, std::vector<Band> bands);
 
@@ -164,6 +173,13 @@ struct HeadColumnsPlan {
 // backward is the opposite exchange. `with`: the tensor that has the rotary part.
 TensorId exchange_heads(LayerBuilder&, const std::string& name, TensorId x, std::vector<Dim> dims,
                         bool to_heads, const HeadColumnsPlan&, std::optional<TensorId> with = {});
+// The same for a recurrence, whatever the plan's kind of context parallelism: x[S,c], of this rank's
+// tokens, becomes [S*cp,channels], all tokens and this rank's channels, or the other way round.
+TensorId exchange_channels(LayerBuilder&, const std::string& name, TensorId x,
+                           std::int64_t channels, bool to_channels);
+// What every rank of the context needs of all others' tokens: x[n,c] -> [n*cp,c]. The backward sums
+// what they contributed. x itself without context parallelism.
+TensorId gather_context(LayerBuilder&, const std::string& name, Module, TensorId x);
 // All-gather dispatcher: all ranks that share the experts see all tokens. A gather whose backward
 // is the reduce-scatter of the gradient, or the other way round. `moved`: elements that travel
 // where the gathered side holds only rows of this rank's experts (a fused kernel picks or sums

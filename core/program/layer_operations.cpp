@@ -142,14 +142,28 @@ TensorId LayerBuilder::pointwise(const std::string& name, Module module, std::ve
 TensorId LayerBuilder::token_mixing(const std::string& name, Module module,
                                     std::vector<TensorId> in, std::vector<Dim> dims,
                                     double forward_flops, double backward_flops) {
+  return mix({OpKind::token_mixing, OpKind::token_mixing_bwd}, name, module, std::move(in),
+             std::move(dims), forward_flops, backward_flops);
+}
+
+TensorId LayerBuilder::selected_attention(const std::string& name, Module module,
+                                          std::vector<TensorId> in, std::vector<Dim> dims,
+                                          double forward_flops, double backward_flops) {
+  return mix({OpKind::selected_attention, OpKind::selected_attention_bwd}, name, module,
+             std::move(in), std::move(dims), forward_flops, backward_flops);
+}
+
+TensorId LayerBuilder::mix(MixingKinds kinds, const std::string& name, Module module,
+                           std::vector<TensorId> in, std::vector<Dim> dims, double forward_flops,
+                           double backward_flops) {
   const TensorId y = activation(name, std::move(dims), shape_.act);
-  push(OpKind::token_mixing, name, module, in, {y}).attr.flops = forward_flops;
+  push(kinds.forward, name, module, in, {y}).attr.flops = forward_flops;
   on_backward([=, this] {
     std::vector<TensorId> read{gradient(y)};
     read.insert(read.end(), in.begin(), in.end());
     read.push_back(y);
     const std::vector<TensorId> written = gradients_of(read, in);
-    push_backward(OpKind::token_mixing_bwd, name + ".bwd", module, Phase::backward, read, written)
+    push_backward(kinds.backward, name + ".bwd", module, Phase::backward, read, written)
         .attr.flops = backward_flops;
   });
   return y;

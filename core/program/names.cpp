@@ -97,6 +97,8 @@ std::string name_of(OpKind kind) {
     case OpKind::pointwise_bwd: return "pointwise_bwd";
     case OpKind::token_mixing: return "token_mixing";
     case OpKind::token_mixing_bwd: return "token_mixing_bwd";
+    case OpKind::selected_attention: return "selected_attention";
+    case OpKind::selected_attention_bwd: return "selected_attention_bwd";
     case OpKind::router_topk: return "router_topk";
     case OpKind::router_topk_bwd: return "router_topk_bwd";
     case OpKind::drop_tokens: return "drop_tokens";

@@ -94,8 +94,10 @@ enum class OpKind : std::uint8_t {
   // --- hybrid and other models (priced; the backend refuses what has no `function`)
   pointwise,      // any … -> y: element by element, attr.function of one or two operands
   pointwise_bwd,  // dy, the same … [, gradients so far] -> their gradients
-  token_mixing,   // any … -> y [, lse]: a recurrence, or attention over keys that were selected
+  token_mixing,   // any … -> y [, lse]: a recurrence, an indexer, attention over compressed keys
   token_mixing_bwd,  // dy, the same …, y -> their gradients
+  selected_attention,      // any … -> y: attention over the keys that an indexer picked
+  selected_attention_bwd,  // dy, the same …, y -> their gradients
   wire_conversion,   // x -> (): the pass that converts rows for a narrow exchange, or back. Priced;
                      // the
                      // backend's exchange converts them itself
@@ -262,7 +264,7 @@ struct OpAttributes {
   double slowest = 1;         // attention: work of the slowest rank over the mean
   TensorId source;  // reload: the layer's tensor that went to host memory; rms_norm_quantize,
                     // swiglu_quantize: the one that is quantised and not stored
-  double flops = 0;           // token_mixing: its work, which no shape tells
+  double flops = 0;           // token_mixing, selected_attention: work that no shape tells
   double wire = 1;            // exchanges: bytes that travel over those of the tensors
   double eps = 0, scale = 1;  // norms; attention and loss scale
   double mtp_scale = 0;       // ce_loss: of a prediction depth

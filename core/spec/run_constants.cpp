@@ -113,6 +113,8 @@ void read_run_constants(ObjectReader& reader, RunConstants& run, bool required) 
   read_number(reader, "dp_beside_compute", run.dp_beside_compute, kShare);
   read_number(reader, "dp_beside_pipeline", run.dp_beside_pipeline, kShare);
   read_number(reader, "token_mixing_rate", run.token_mixing_rate, kFraction);
+  read_number(reader, "selected_keys_forward", run.selected_keys_forward, kFraction);
+  read_number(reader, "selected_keys_backward", run.selected_keys_backward, kFraction);
   read_band_terms(reader, run.band_terms);
   read_delay(reader, "host_per_sharded_weight", run.host_per_sharded_weight, false);
   read_number(reader, "exchange_rate", run.exchange_rate, kRate);
@@ -156,6 +158,8 @@ void write_run_constants(const RunConstants& run, const RunConstants* base, Json
   put("dp_beside_compute", run.dp_beside_compute, other.dp_beside_compute, plain);
   put("dp_beside_pipeline", run.dp_beside_pipeline, other.dp_beside_pipeline, plain);
   put("token_mixing_rate", run.token_mixing_rate, other.token_mixing_rate, plain);
+  put("selected_keys_forward", run.selected_keys_forward, other.selected_keys_forward, plain);
+  put("selected_keys_backward", run.selected_keys_backward, other.selected_keys_backward, plain);
   put("band_terms", run.band_terms, other.band_terms, band_terms_json);
   put("host_per_sharded_weight", run.host_per_sharded_weight, other.host_per_sharded_weight, delay);
   put("exchange_rate", run.exchange_rate, other.exchange_rate, plain);

@@ -69,8 +69,13 @@ struct RunConstants {
   double dp_beside_compute = 0;
   // The same in a pipeline: its stages exchange at different times, so their delays add up.
   double dp_beside_pipeline = 0;
-  // Rate of recurrences and of attention over selected keys, over that of the attention curves.
+  // Rate of recurrences, indexers and attention over compressed keys, over that of the attention
+  // curves.
   double token_mixing_rate = 1;
+  // Rate of attention over selected keys, over the matrix peak. Forward: FlashMLA's sparse prefill,
+  // 640 TFLOP/s on H800 and 1450 on B200 (deepseek-ai/FlashMLA). Backward: 684 on B200 with 2,048
+  // keys (NVIDIA/cudnn-frontend pull request 318); Hopper is taken to reach the same share.
+  double selected_keys_forward = 0.64, selected_keys_backward = 0.30;
   BandTerms band_terms;
   // Host time of every weight tensor that a step gathers or reduces layer by layer (zero2, zero3),
   // an event.

@@ -13,7 +13,8 @@ namespace pleat {
 namespace {
 
 // They look at the mesh, the kind of CP and the overlap of tensor-parallel exchanges alone.
-constexpr std::string_view kExchangeRules[] = {"tp-overlap", "cp-heads", "cp-groups"};
+constexpr std::string_view kExchangeRules[] = {"tp-overlap", "cp-heads", "cp-groups",
+                                               "cp-selected-keys"};
 
 }  // namespace
 

@@ -25,9 +25,9 @@ double keys_per_query(const OpAttributes& attr) {
 }  // namespace
 
 OpWork attention_work(const Op& op, const std::vector<Tensor>& tensors, const Binding& binding) {
-  if (op.kind == OpKind::token_mixing || op.kind == OpKind::token_mixing_bwd) {
-    return {.kernel = op.kind == OpKind::token_mixing ? KernelClass::attention_fwd
-                                                      : KernelClass::attention_bwd,
+  const bool mixes = op.kind == OpKind::token_mixing || op.kind == OpKind::selected_attention;
+  if (mixes || op.kind == OpKind::token_mixing_bwd || op.kind == OpKind::selected_attention_bwd) {
+    return {.kernel = mixes ? KernelClass::attention_fwd : KernelClass::attention_bwd,
             .flops = Flops(op.attr.flops),
             .bytes = operand_bytes(op, tensors, binding)};
   }
@@ -152,15 +152,38 @@ Seconds attention_time(const AttentionRate& rate, const EfficiencyCurve& curve, 
                   call.bytes / (gpu.memory_bandwidth * curve.memory_efficiency));
 }
 
+namespace {
+
+// Attention over selected keys: a share of the matrix peak that published kernels reach on Hopper
+// and Blackwell alike. Its bytes are those of the keys that each query reads from the caches, so
+// arithmetic bounds it.
+KernelPrice selected_keys_price(const Op& op, const OpWork& work,
+                                const std::vector<Tensor>& tensors, const ClusterView& view,
+                                const Profile& profile) {
+  const bool backward = op.kind == OpKind::selected_attention_bwd;
+  const EfficiencyCurve& curve = profile.kernel(work.kernel);
+  const GpuSpec& gpu = view.cluster->gpu;
+  const FlopsPerSecond rate =
+      usable_peak(gpu, math_of(op, tensors)) *
+      (backward ? profile.selected_keys_backward : profile.selected_keys_forward);
+  return {curve.fixed + std::max(work.flops / rate,
+                                 work.bytes / (gpu.memory_bandwidth * curve.memory_efficiency)),
+          std::max(curve.source, SourceClass::interpolated)};
+}
+
+}  // namespace
+
 std::optional<KernelPrice> attention_price(const Op& op, const OpWork& work,
                                            const std::vector<Tensor>& tensors,
                                            const Binding& binding, const ClusterView& view,
                                            const Profile& profile) {
+  if (op.kind == OpKind::selected_attention || op.kind == OpKind::selected_attention_bwd)
+    return selected_keys_price(op, work, tensors, view, profile);
   if (op.attr.score_passes > 0)
     return stored_scores_price(op, work, tensors, binding, view, profile);
   const bool mla = op.kind == OpKind::mla_attention || op.kind == OpKind::mla_attention_bwd;
   const bool causal = mla || op.kind == OpKind::attention || op.kind == OpKind::attention_bwd;
-  if (!causal) return std::nullopt;  // recurrences and selected keys: on the efficiency curve
+  if (!causal) return std::nullopt;  // recurrences and compressed keys: on the efficiency curve
   const bool backward = work.kernel == KernelClass::attention_bwd;
   const double dqk = static_cast<double>(mla ? op.attr.nope_dim + op.attr.rope_dim
                                              : op.attr.head_dim);

@@ -145,6 +145,8 @@ std::optional<KernelClass> memory_bound_kernel(OpKind kind) {
     case OpKind::newton_schulz:
     case OpKind::token_mixing:
     case OpKind::token_mixing_bwd:
+    case OpKind::selected_attention:
+    case OpKind::selected_attention_bwd:
     case OpKind::offload:
     case OpKind::offload_state:
     case OpKind::offload_gradients:

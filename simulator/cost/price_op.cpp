@@ -67,7 +67,9 @@ CostClass class_of(const Op& op) {
     case OpKind::mla_attention:
     case OpKind::mla_attention_bwd:
     case OpKind::token_mixing:
-    case OpKind::token_mixing_bwd: return CostClass::attention;
+    case OpKind::token_mixing_bwd:
+    case OpKind::selected_attention:
+    case OpKind::selected_attention_bwd: return CostClass::attention;
     default: break;
   }
   const bool on_gpu = op.kind == OpKind::newton_schulz || memory_bound_kernel(op.kind).has_value();

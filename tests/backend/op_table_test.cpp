@@ -14,7 +14,9 @@ TEST(OpTable, EveryKindIsExecutedUnlessItIsPricedAlone) {
   for (std::size_t i = 0; i < kOpKinds; ++i) {
     const auto kind = static_cast<OpKind>(i);
     const OpEntry& entry = entry_of(kind);
-    const bool mixing = kind == OpKind::token_mixing || kind == OpKind::token_mixing_bwd;
+    const bool mixing =
+        kind == OpKind::token_mixing || kind == OpKind::token_mixing_bwd ||
+        kind == OpKind::selected_attention || kind == OpKind::selected_attention_bwd;
     ASSERT_NE(entry.run, nullptr) << name_of(kind);
     EXPECT_EQ(entry.run == &not_executed, mixing) << name_of(kind);
   }

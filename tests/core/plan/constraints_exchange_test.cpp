@@ -175,6 +175,36 @@ TEST(Constraints, ContextParallelismOverHeads) {
   EXPECT_TRUE(violations(fine.context()).empty());
 }
 
+TEST(Constraints, SelectedKeysAreGathered) {
+  const auto sparse = [](Case& c) {
+    c.model.layer_traits.assign(static_cast<std::size_t>(c.model.layers), {.sparse = true});
+  };
+  expect_violation(sparse, "cp-selected-keys", "cp_comm",
+                   "attention over selected keys gathers the keys of all ranks, cp_comm is p2p",
+                   "all_gather");
+  Case fine;
+  sparse(fine);
+  fine.plan.cp_comm = CpComm::all_gather;
+  EXPECT_TRUE(violations(fine.context()).empty());
+}
+
+TEST(Constraints, RecurrencesSplitTheirHeadsOverContext) {
+  const auto recurrent = [](Case& c, Mixer mixer, int cp) {
+    c.plan.attention = {.tp = 2, .cp = cp, .dp = 32 / cp, .pp = 4};
+    c.model.recurrence = {.key_heads = 8, .value_heads = 64, .key_dim = 64, .value_dim = 64};
+    c.model.layer_traits.assign(static_cast<std::size_t>(c.model.layers), {.mixer = mixer});
+  };
+  expect_violation([&](Case& c) { recurrent(c, Mixer::gated_delta_net, 8); }, "mixer-heads",
+                   "attention.cp",
+                   "a recurrence of 64 heads in 8 groups cannot be split over TP 2 x CP 8",
+                   "with TP 2 allowed CP: 1 2 4");
+  for (const auto& [mixer, cp] : {std::pair{Mixer::gated_delta_net, 4}, {Mixer::mamba2, 8}}) {
+    Case fine;
+    recurrent(fine, mixer, cp);
+    EXPECT_TRUE(violations(fine.context()).empty());
+  }
+}
+
 TEST(Constraints, Capacity) {
   expect_violation([](Case& c) { c.workload.pad_to_capacity = true; }, "capacity-padding",
                    "workload.pad_to_capacity", "padding to capacity needs a capacity factor",

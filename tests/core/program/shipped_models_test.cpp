@@ -68,6 +68,17 @@ TEST_P(ShippedModel, LayersAreWellFormedOverTp) {
   }
 }
 
+TEST_P(ShippedModel, LayersAreWellFormedOverCp) {
+  const ModelSpec m = load_model(GetParam()).model;
+  Plan plan = bf16_plan();
+  plan.attention.cp = 2;
+  plan.cp_comm = CpComm::all_gather;
+  const Program program = compile(m, {.seq_len = 256, .global_batch = 1}, plan, Runtime::megatron);
+  for (const LayerProgram& layer : program.stages[0].layers) {
+    EXPECT_EQ(test::problems_of(layer), std::vector<std::string>{});
+  }
+}
+
 // Multiply-adds per token of the forward pass's matrix products, without what model FLOPs leave
 // out: routers, gates of shared experts, hyper-connections, indexers of uncompressed keys.
 double products(const ModelSpec& m, const Program& program, const Binding& binding,

@@ -4,5 +4,5 @@ pleat_test(core_program
     ${CMAKE_CURRENT_LIST_DIR}/megatron_buffers_test.cpp ${CMAKE_CURRENT_LIST_DIR}/megatron_kernels_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/ring_test.cpp ${CMAKE_CURRENT_LIST_DIR}/merge_layers_test.cpp ${CMAKE_CURRENT_LIST_DIR}/optimizer_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/shipped_models_test.cpp ${CMAKE_CURRENT_LIST_DIR}/weight_cut_test.cpp
-    ${CMAKE_CURRENT_LIST_DIR}/families_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/families_test.cpp ${CMAKE_CURRENT_LIST_DIR}/hybrid_context_test.cpp
   LINKS pleat::core)
