@@ -66,7 +66,9 @@ void choose_profile(const TargetOptions& o, Target& target) {
   }
   target.profile = load_profile(o.profile);
   target.runtime = target.profile.runtime;
-  if (target.profile.cluster != target.cluster.name && !o.accept_mismatch) {
+  if (auto fitting = profile_on(target.profile, target.cluster)) {
+    target.profile = std::move(*fitting);
+  } else if (!o.accept_mismatch) {
     throw_config_error(ExitCode::verification, "--profile", "",
                        fmt::format("{} describes {}, not {}", target.profile.name,
                                    target.profile.cluster, target.cluster.name),

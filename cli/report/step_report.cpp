@@ -198,6 +198,9 @@ std::vector<Fact> step_facts(const StepEstimate& e, const Problem& problem, Runt
   facts.push_back({"profile",
                    {fmt::format("{} ({})", problem.profile.name, runtime_name(runtime)),
                     fmt::format("constants {} at worst", source_name(e.source))}});
+  if (const std::string& other = problem.profile.borrowed_from; !other.empty()) {
+    facts.back().fields.push_back(fmt::format("measured on {}, which has the same GPU", other));
+  }
   if (const Shared<Learned>& learned = problem.profile.learned) {
     const std::size_t runs = learned->runs.size();
     facts.back().fields.push_back(fmt::format("learned from {} {} of {}", runs,

@@ -12,6 +12,7 @@
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
 #include "core/json/text_file.hpp"
+#include "core/spec/borrowed_profile.hpp"
 #include "core/spec/gpu_reader.hpp"
 
 namespace pleat {
@@ -150,9 +151,28 @@ std::optional<FoundProfile> find_newest_profile(const std::string& cluster, Runt
   return newest;
 }
 
+namespace {
+
+std::optional<FoundProfile> find_profile_of_gpu(const ClusterSpec& cluster, Runtime runtime) {
+  std::optional<FoundProfile> newest;
+  for (const std::string& name : config_names(ConfigKind::profile)) {
+    const std::string path = config_path(ConfigKind::profile, name);
+    Profile profile = read_profile(read_text_file(path), path);
+    if (profile.runtime != runtime) continue;
+    if (newest && profile.created < newest->profile.created) continue;
+    load_tables(profile, path);
+    if (auto borrowed = profile_on(std::move(profile), cluster))
+      newest = FoundProfile{path, std::move(*borrowed)};
+  }
+  return newest;
+}
+
+}  // namespace
+
 std::optional<FoundProfile> find_usual_profile(const std::string& cluster_name_or_path,
                                                Runtime runtime) {
-  const std::string cluster = load_cluster(cluster_name_or_path).name;
+  const ClusterSpec spec = load_cluster(cluster_name_or_path);
+  const std::string& cluster = spec.name;
   const fs::path folder =
       fs::path(config_path(ConfigKind::cluster, cluster_name_or_path)).parent_path();
   const char* suffix = runtime == Runtime::megatron ? "-megatron.json" : "-pleat.json";
@@ -165,7 +185,17 @@ std::optional<FoundProfile> find_usual_profile(const std::string& cluster_name_o
       return found;
     }
   }
-  return find_newest_profile(cluster, runtime);
+  if (auto newest = find_newest_profile(cluster, runtime)) return newest;
+  return find_profile_of_gpu(spec, runtime);
+}
+
+std::optional<Profile> profile_on(Profile profile, const ClusterSpec& cluster) {
+  if (profile.cluster == cluster.name) return profile;
+  const std::vector<std::string> shipped = config_names(ConfigKind::cluster);
+  if (std::ranges::find(shipped, profile.cluster) == shipped.end()) return std::nullopt;
+  const ClusterSpec measured = load_cluster(profile.cluster);
+  if (!has_gpu_of(cluster, measured)) return std::nullopt;
+  return borrow_profile(std::move(profile), measured, cluster);
 }
 
 std::string fitted_profile_path(const std::string& name) {

@@ -36,9 +36,14 @@ struct FoundProfile {
 [[nodiscard]] std::optional<FoundProfile> find_newest_profile(const std::string& cluster, Runtime);
 
 // A cluster's usual profile: of a file of one's own the one beside it, NAME-RUNTIME.json (as `pleat
-// import nccl-tests` writes it), if it describes that cluster and runtime; else the newest.
+// import nccl-tests` writes it), if it describes that cluster and runtime; else the newest; else the
+// newest of a cluster with the same GPU (borrowed_profile.hpp).
 [[nodiscard]] std::optional<FoundProfile> find_usual_profile(
     const std::string& cluster_name_or_path, Runtime);
+
+// A profile as one of this cluster: as it is if it describes it, borrowed if it describes a shipped
+// cluster with the same GPU, else none.
+[[nodiscard]] std::optional<Profile> profile_on(Profile, const ClusterSpec&);
 
 // Where a profile fitted on this machine belongs; found by name and by find_newest_profile.
 [[nodiscard]] std::string fitted_profile_path(const std::string& name);

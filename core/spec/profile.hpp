@@ -97,6 +97,8 @@ struct Profile : RunConstants {
   std::string created;           // ISO 8601, "2026-11-21": the newest of several profiles is used
   std::vector<Era> eras;
   Shared<Learned> learned;       // what runs of this cluster taught it; empty: nothing
+  // The cluster it was measured on where that is another one, with the same GPU. In no file.
+  std::string borrowed_from;
   bool operator==(const Profile&) const = default;
 
   [[nodiscard]] const EfficiencyCurve& kernel(KernelClass c) const {

@@ -2,6 +2,7 @@
 target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_SOURCE_DIR}/environment.cpp
   ${CMAKE_CURRENT_SOURCE_DIR}/units_text.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/borrowed_profile.cpp
   ${CMAKE_CURRENT_LIST_DIR}/catalog.cpp
   ${CMAKE_CURRENT_LIST_DIR}/cluster.cpp
   ${CMAKE_CURRENT_LIST_DIR}/datasheet_profile.cpp

@@ -1,6 +1,7 @@
 pleat_test(core_spec
   SOURCES
     ${CMAKE_CURRENT_LIST_DIR}/bad_input_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/borrowed_profile_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/catalog_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/cluster_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/expert_load_test.cpp
