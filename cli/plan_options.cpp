@@ -156,16 +156,15 @@ void add_target_options(CLI::App& app, TargetOptions& o) {
     return app.add_option(name, value, text)->group(kWorkload);
   };
   describe("-m,--model", o.model,
-           "Name of a shipped model (`pleat models`) or a Hugging Face config.json")
+           "Name of a shipped model (`pleat models`), a Hugging Face config.json, or a size such as "
+           "400B-A20B for a typical model of it")
       ->check(offers_configs(ConfigKind::model));
   describe("-c,--cluster", o.cluster,
            "Name of a shipped cluster (`pleat clusters`) or a cluster file")
       ->check(offers_configs(ConfigKind::cluster));
   describe("-n,--gpus", o.gpus, "GPUs in the job")->check(in_range(1, kMaxDegree));
-  describe("-s,--seq-len", o.seq_len, "Tokens of a sequence")
-      ->check(in_range(std::int64_t{1}, kMaxTokens));
-  describe("-b,--global-batch", o.global_batch, "Sequences of a step, over all GPUs")
-      ->check(in_range(std::int64_t{1}, kMaxTokens));
+  add_seq_len(app, o.seq_len, "Tokens of a sequence")->group(kWorkload);
+  add_global_batch(app, o.global_batch, "Sequences of a step, over all GPUs")->group(kWorkload);
   describe("--runtime", o.runtime,
            "Dialect to compile for: megatron or pleat (default: the profile's, else pleat on "
            "localhost and megatron elsewhere)")

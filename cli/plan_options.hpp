@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cli/options/routing_options.hpp"
+#include "cli/options/token_words.hpp"
 #include "core/plan/plan_table.hpp"
 
 namespace pleat::cli {
@@ -21,7 +22,8 @@ namespace pleat::cli {
 struct TargetOptions {
   std::string model, cluster, profile, runtime;
   std::optional<int> gpus;
-  std::optional<std::int64_t> seq_len, global_batch;
+  std::optional<std::int64_t> seq_len;
+  GlobalBatch global_batch;
   std::optional<double> capacity_factor, straggler_slowdown;
   std::vector<std::int64_t> documents;
   RoutingOptions routing;

@@ -19,6 +19,7 @@
 #include "core/plan/constraints.hpp"
 #include "core/plan/plan_document.hpp"
 #include "core/spec/catalog.hpp"
+#include "core/spec/typical_model.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -199,10 +200,12 @@ Target resolve_target(const TargetOptions& o) {
   require_all(o);
   Target target;
   target.model = load_model(o.model).model;
+  if (const auto typical = typical_model(o.model))
+    target.assumed.push_back("a typical model: " + typical->summary);
   target.cluster = load_cluster(o.cluster);
   target.gpus = *o.gpus;
   target.workload = {.seq_len = *o.seq_len,
-                     .global_batch = *o.global_batch,
+                     .global_batch = o.global_batch.of(*o.seq_len),
                      .capacity_factor = o.capacity_factor.value_or(0),
                      .pad_to_capacity = o.pad_to_capacity,
                      .documents = o.documents};
@@ -245,7 +248,8 @@ Request resolve_request(const PlanOptions& o) {
   target.cluster = load_cluster(options.cluster);
   target.workload = document.workload;
   if (o.target.seq_len) target.workload.seq_len = *o.target.seq_len;
-  if (o.target.global_batch) target.workload.global_batch = *o.target.global_batch;
+  if (o.target.global_batch.has_value())
+    target.workload.global_batch = o.target.global_batch.of(target.workload.seq_len);
   if (o.target.capacity_factor) target.workload.capacity_factor = *o.target.capacity_factor;
   if (!o.target.documents.empty()) target.workload.documents = o.target.documents;
   if (o.target.pad_to_capacity) target.workload.pad_to_capacity = true;

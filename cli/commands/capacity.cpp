@@ -47,12 +47,8 @@ void add_training(CLI::App& command, CapacityOptions& o) {
       ->check(offers(words_of<Precision>()))
       ->group(group);
   add_numerics_mode(command, o.numerics, group);
-  command.add_option("-s,--seq-len", o.seq_len, "Tokens of a sequence (default: 4096)")
-      ->check(in_range(std::int64_t{1}, std::int64_t{1} << 40))
-      ->group(group);
-  command.add_option("-b,--global-batch", o.global_batch, "Sequences of a step (default: 4096)")
-      ->check(in_range(std::int64_t{1}, std::int64_t{1} << 40))
-      ->group(group);
+  add_seq_len(command, o.seq_len, "Tokens of a sequence (default: 4096)")->group(group);
+  add_global_batch(command, o.global_batch, "Sequences of a step (default: 4096)")->group(group);
   add_routing_options(command, o.routing, group);
   command
       .add_option("--batch-rule", o.batch_rule,

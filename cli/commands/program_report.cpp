@@ -44,10 +44,10 @@ std::vector<std::string> fill_defaults(PlanOptions& o) {
     t.seq_len = kSeqLen;
     assumed.push_back(fmt::format("--seq-len {}", kSeqLen));
   }
-  if (!t.global_batch) {
-    t.global_batch =
+  if (!t.global_batch.has_value()) {
+    t.global_batch.sequences =
         std::max<std::int64_t>(1, *t.gpus / dense) * s.of<&Plan::micro_batch>().value_or(1) * pp;
-    assumed.push_back(fmt::format("--global-batch {}", *t.global_batch));
+    assumed.push_back(fmt::format("--global-batch {}", *t.global_batch.sequences));
   }
   return assumed;
 }

@@ -80,7 +80,7 @@ class Reader {
     }
     Goal& goal = request_.goal;
     if (const auto time = amount("--deadline", o_.deadline, parse_duration,
-                                 "a number with h, d or w, for example 60d")) {
+                                 "a number with h, d, w or mo, for example 60d")) {
       goal.deadline = Seconds(*time);
     }
     goal.budget = amount("--budget", o_.budget, parse_dollars, "US dollars, for example 20M");
@@ -192,7 +192,8 @@ class Reader {
     t.cluster = name;
     t.gpus = 1;
     t.seq_len = o_.seq_len.value_or(kUsualSeqLen);
-    t.global_batch = o_.global_batch.value_or(kUsualBatch);
+    t.global_batch = o_.global_batch;
+    if (!t.global_batch.has_value()) t.global_batch.sequences = kUsualBatch;
     t.routing = o_.routing;
     site.target = target_of(t);
     const std::vector<std::string>& said = site.target.assumed;
@@ -336,7 +337,7 @@ CapacityQuestion read_capacity_request(const CapacityOptions& options) {
   }
   request.assumed = std::move(once);
   if (!options.seq_len) request.assumed.push_back(fmt::format("--seq-len {}", kUsualSeqLen));
-  if (!options.global_batch) {
+  if (!options.global_batch.has_value()) {
     request.assumed.push_back(fmt::format("--global-batch {}", kUsualBatch));
   }
   return request;

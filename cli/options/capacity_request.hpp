@@ -10,6 +10,7 @@
 #include "application/capacity/capacity.hpp"
 #include "application/plan/numerics_answer.hpp"
 #include "cli/options/routing_options.hpp"
+#include "cli/options/token_words.hpp"
 
 namespace pleat::cli {
 
@@ -23,7 +24,8 @@ struct CapacityOptions {
   std::string numerics = kNumericsModes.front();
   std::vector<std::string> rates;                   // "restart_minutes=15", "h100-sxm:pue=1.3"
   std::string rates_file;
-  std::optional<std::int64_t> seq_len, global_batch;
+  std::optional<std::int64_t> seq_len;
+  GlobalBatch global_batch;
   RoutingOptions routing;
   std::string batch_rule = "constant", critical_batch;
   std::string confidence = "p90";

@@ -14,6 +14,7 @@
 #include "core/json/text_file.hpp"
 #include "core/spec/borrowed_profile.hpp"
 #include "core/spec/gpu_reader.hpp"
+#include "core/spec/typical_model.hpp"
 
 namespace pleat {
 namespace {
@@ -100,6 +101,12 @@ std::string config_path(ConfigKind kind, const std::string& name_or_path) {
     if (!name_or_path.empty() && plain(name) == plain(name_or_path))
       return find_file(directories, name);
   }
+  std::vector<std::string> begin_so;  // "H100": h100-sxm, where no other name begins like that
+  for (const std::string& name : names) {
+    if (!name_or_path.empty() && plain(name).starts_with(plain(name_or_path)))
+      begin_so.push_back(name);
+  }
+  if (begin_so.size() == 1) return find_file(directories, begin_so.front());
   const std::string near = nearest_name(name_or_path, names);
   const char* noun = folder_of(kind).noun;
   throw_config_error(
@@ -107,13 +114,21 @@ std::string config_path(ConfigKind kind, const std::string& name_or_path) {
       fmt::format("no {} named \"{}\"{}", noun, name_or_path,
                   near.empty() ? "" : fmt::format("; did you mean {}?", near)),
       fmt::format("{}, or the path of a .json file",
-                  names.empty()            ? fmt::format("none in {}", directories.back().string())
+                  begin_so.size() > 1 && begin_so.size() <= kListed
+                      ? fmt::format("so begin: {}", fmt::join(begin_so, ", "))
+                  : names.empty()            ? fmt::format("none in {}", directories.back().string())
                   : names.size() > kListed ? fmt::format("`pleat {}` lists the {} there are",
                                                          folder_of(kind).name, names.size())
                                            : fmt::format("there are: {}", fmt::join(names, ", "))));
 }
 
 HfImport load_model(const std::string& name_or_path) {
+  if (const auto typical = typical_model(name_or_path)) {
+    HfImport import = read_hf_config(typical->config, name_or_path, name_or_path);
+    import.assumptions.insert(import.assumptions.begin(),
+                              "a typical model of that size: " + typical->summary);
+    return import;
+  }
   const fs::path path = config_path(ConfigKind::model, name_or_path);
   std::string name = path.stem().string();
   if (name == "config" && path.has_parent_path()) {  // a Hugging Face folder: Qwen3-30B/config.json

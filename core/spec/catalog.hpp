@@ -23,6 +23,7 @@ enum class ConfigKind { model, gpu, cluster, profile };
 // The file behind a name or path.
 [[nodiscard]] std::string config_path(ConfigKind, const std::string& name_or_path);
 
+// "400B-A20B" is a typical model of that size (typical_model.hpp).
 [[nodiscard]] HfImport load_model(const std::string& name_or_path);
 [[nodiscard]] GpuSpec load_gpu(const std::string& name_or_path);
 [[nodiscard]] ClusterSpec load_cluster(const std::string& name_or_path);

@@ -23,7 +23,8 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/profile.cpp
   ${CMAKE_CURRENT_LIST_DIR}/profile_sections.cpp
   ${CMAKE_CURRENT_LIST_DIR}/rope.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/run_constants.cpp)
+  ${CMAKE_CURRENT_LIST_DIR}/run_constants.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/typical_model.cpp)
 set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/environment.cpp PROPERTIES
   COMPILE_DEFINITIONS
   "PLEAT_CONFIG_DIR=\"${CMAKE_SOURCE_DIR}/configs\";PLEAT_SHARE_DIR=\"${CMAKE_BINARY_DIR}/share\";PLEAT_CUDA_LIBRARY=\"${CMAKE_BINARY_DIR}/kernels/cuda/libpleat_cuda.so\"")

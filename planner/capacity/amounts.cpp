@@ -18,7 +18,8 @@ struct Suffix {
 };
 constexpr Suffix kCounts[] = {{"", 1},    {"k", 1e3}, {"K", 1e3}, {"M", 1e6},
                               {"B", 1e9}, {"G", 1e9}, {"T", 1e12}};
-constexpr Suffix kTimes[] = {{"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86'400}, {"w", 604'800}};
+constexpr Suffix kTimes[] = {{"s", 1}, {"min", 60}, {"h", 3600}, {"d", 86'400}, {"w", 604'800},
+                              {"mo", 2'629'800}, {"y", 31'557'600}};  // a twelfth of 365.25 days
 
 std::string_view trimmed(std::string_view text) {
   while (text.starts_with(' ')) text.remove_prefix(1);

@@ -117,6 +117,27 @@ const Violation& why_empty(const MeshSpace& space, const SearchConfig& config,
   return space.example.at(left_out ? kLeftOut : worst->first);
 }
 
+// "56 or 64 GPUs have plans": the next smaller and the next larger size, if they are near.
+std::string nearest_sizes(const Problem& problem, const SearchConfig& config) {
+  constexpr int kFarthest = 64;
+  const auto has_plans = [&](int gpus) {
+    SearchConfig other = config;
+    other.gpus = gpus;
+    return gpus > 0 && (problem.cluster.max_gpus == 0 || gpus <= problem.cluster.max_gpus) &&
+           !enumerate_meshes(problem, other).meshes.empty();
+  };
+  std::vector<int> found;
+  for (const int step : {-1, 1}) {
+    for (int away = 1; away <= kFarthest; ++away) {
+      if (!has_plans(config.gpus + step * away)) continue;
+      found.push_back(config.gpus + step * away);
+      break;
+    }
+  }
+  if (found.empty()) return "";
+  return fmt::format("{} GPUs have plans", fmt::join(found, " or "));
+}
+
 std::string words(const Violation& v) { return fmt::format("{} ({})", v.message, v.rule); }
 
 }  // namespace
@@ -129,8 +150,10 @@ MeshSpace non_empty_meshes(const Problem& problem, const SearchConfig& config) {
   const Violation& why = why_empty(space, config, pins);
   const std::string reason = words(why);
   if (pins.empty()) {
+    const std::string sizes = nearest_sizes(problem, config);
     throw_config_error(ExitCode::bad_request, "plan", why.path,
-                       fmt::format("no valid plan on {} GPUs: {}", config.gpus, reason), why.hint);
+                       fmt::format("no valid plan on {} GPUs: {}", config.gpus, reason),
+                       sizes.empty() ? why.hint : sizes);
   }
   Diagnostics problems;
   for (const Pin& pin : pins) {

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The meshes a search considers: degrees, chunks, layout and microbatch. The space is finite:
-//   TP up to the innermost network domain, CP up to 16, PP, VPP, EP, ETP <= TP: divisors (EP: of
-//   the experts), microbatches of 1 2 4 8 sequences, both layouts of layout_choices,
-//   orders of the pipeline that the runtime has (schedules_of), of interleaved ones groups of PP, 2
+//   TP up to the innermost network domain, CP, PP, VPP, EP, ETP: divisors (EP: of the experts; ETP:
+//   of TP, or of the stage's GPUs where there are few experts), microbatches up to the caps below
+//   that divide the batch, both layouts of layout_choices, orders of the pipeline that the runtime has (schedules_of), of interleaved ones groups of PP, 2
 //   PP or 4 PP microbatches where these are full.
 // Pinned values are taken as they are. The named constraints decide which meshes are valid.
 #pragma once

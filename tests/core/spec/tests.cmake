@@ -12,5 +12,6 @@ pleat_test(core_spec
     ${CMAKE_CURRENT_LIST_DIR}/packing_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/profile_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/rope_test.cpp
+    ${CMAKE_CURRENT_LIST_DIR}/typical_model_test.cpp
     ${CMAKE_CURRENT_LIST_DIR}/units_text_test.cpp
   LINKS pleat::core)

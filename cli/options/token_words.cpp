@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options/token_words.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "core/diagnostics.hpp"
+
+namespace pleat::cli {
+namespace {
+
+constexpr std::int64_t kMost = std::int64_t{1} << 40;
+
+struct TokenCount {
+  std::int64_t value = 0;
+  bool suffix = false;
+};
+
+// A whole number with k or M, or without.
+std::optional<TokenCount> read_count(const std::string& text) {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || value < 1) return std::nullopt;
+  std::int64_t unit = 1;
+  if (rest + 1 == end && (*rest == 'k' || *rest == 'K')) unit = 1024;
+  else if (rest + 1 == end && *rest == 'M') unit = 1024 * 1024;
+  else if (rest != end) return std::nullopt;
+  if (value > kMost / unit) return std::nullopt;
+  return TokenCount{value * unit, unit > 1};
+}
+
+TokenCount count_or_throw(const std::string& name, const std::string& text, const char* example) {
+  if (const auto count = read_count(text)) return *count;
+  throw CLI::ValidationError(
+      name, fmt::format("{} is not a whole number from 1 to {}, for example {}", text, kMost,
+                        example));
+}
+
+}  // namespace
+
+std::int64_t GlobalBatch::of(std::int64_t seq_len) const {
+  if (!tokens) return sequences.value_or(0);
+  if (*tokens % seq_len == 0) return *tokens / seq_len;
+  const std::int64_t below = *tokens / seq_len;
+  throw_config_error(ExitCode::bad_request, "--global-batch", "",
+                     fmt::format("{} tokens are no whole number of sequences of {}", *tokens,
+                                 seq_len),
+                     fmt::format("{} or {} sequences", std::max<std::int64_t>(1, below), below + 1));
+}
+
+CLI::Option* add_seq_len(CLI::App& app, std::optional<std::int64_t>& seq_len,
+                         const std::string& description) {
+  const auto read = [&seq_len](const std::string& text) {
+    seq_len = count_or_throw("--seq-len", text, "4096 or 4k").value;
+  };
+  return app.add_option_function<std::string>("-s,--seq-len", read,
+                                              description + "; 4k is 4096");
+}
+
+CLI::Option* add_global_batch(CLI::App& app, GlobalBatch& batch, const std::string& description) {
+  const auto read = [&batch](const std::string& text) {
+    const TokenCount count = count_or_throw("--global-batch", text, "1024, or 4M tokens");
+    batch = count.suffix ? GlobalBatch{{}, count.value} : GlobalBatch{count.value, {}};
+  };
+  return app.add_option_function<std::string>(
+      "-b,--global-batch", read, description + "; with k or M tokens, 4M with 4k are 1024");
+}
+
+}  // namespace pleat::cli

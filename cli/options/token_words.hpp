@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Lengths and batches as people write them: --seq-len 4k is 4,096 tokens, --global-batch 1024 so many
+// sequences and 4M as many as 4 x 1,024 x 1,024 tokens make. k and M are powers of 1,024 here,
+// because lengths are.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace pleat::cli {
+
+// --global-batch as typed.
+struct GlobalBatch {
+  std::optional<std::int64_t> sequences, tokens;
+
+  [[nodiscard]] bool has_value() const { return sequences || tokens; }
+  // In sequences of this length; ConfigError (bad_request) if the tokens do not make whole ones.
+  [[nodiscard]] std::int64_t of(std::int64_t seq_len) const;
+};
+
+CLI::Option* add_seq_len(CLI::App&, std::optional<std::int64_t>&, const std::string& description);
+CLI::Option* add_global_batch(CLI::App&, GlobalBatch&, const std::string& description);
+
+}  // namespace pleat::cli
