@@ -51,7 +51,9 @@ class Changes {
   void add(std::string text, const Plan& plan, bool arithmetic = false) {
     if (plan == plan_) return;
     if (!violations({target_.model, target_.workload, plan, target_.gpus}).empty()) return;
-    if (refused_by(target_.runtime, target_.model, target_.workload, plan) != nullptr) return;
+    if (refused_by(target_.runtime, target_.model, target_.workload, plan, target_.cluster.gpu) !=
+        nullptr)
+      return;
     found_.push_back({std::move(text), plan, arithmetic});
   }
 
@@ -202,7 +204,7 @@ class Changes {
         Plan plan = plan_;
         plan.dispatcher = d;
         plan.dispatcher_sms = 0;
-        if (d != plan_.dispatcher && has_dispatcher(d)) {
+        if (d != plan_.dispatcher && has_dispatcher(target_.cluster, d)) {
           add(fmt::format("dispatcher {} -> {}", name_of(plan_.dispatcher), name_of(d)), plan);
         }
       }
@@ -229,19 +231,6 @@ class Changes {
       plan.cp_a2a = kind == CpComm::a2a_p2p ? std::max(2, plan_.cp_a2a) : 0;
       add(fmt::format("CP exchange {} -> {}", name_of(plan_.cp_comm), name_of(kind)), plan);
     }
-  }
-
-  [[nodiscard]] bool has_dispatcher(Dispatcher d) const {
-    const auto& tiers = target_.cluster.tiers;
-    switch (traits_of(d).needs) {
-      case DispatcherNeeds::nothing:
-        return true;
-      case DispatcherNeeds::fp8:
-        return target_.cluster.gpu.peak_fp8 > FlopsPerSecond(0);
-      case DispatcherNeeds::rack:
-        return !tiers.empty() && tiers.front().size > 8;
-    }
-    return false;
   }
 
   void graphs() {

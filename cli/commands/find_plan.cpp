@@ -160,9 +160,9 @@ PlanGoal goal_of(const ObjectiveOptions& o) {
 }
 
 // More plans are ranked than shown where a recipe's place, a page or what would change the answer
-// asks for it.
+// asks for it; and always so many that the neighbours of few shown plans are those of many.
 int plans_to_rank(const FindPlanOptions& o) {
-  int plans = o.search.top;
+  int plans = std::max(o.search.top, SearchOptions{}.top);
   if (!o.compare.empty() || !o.html_file.empty()) plans = std::max(plans, kRanked);
   if (tells_sensitivity(o)) plans = std::max(plans, static_cast<int>(kPricedAgain));
   return plans;

@@ -36,7 +36,7 @@ std::string as_json(JsonValue document, const Request& r, const StepEstimate& e,
 
 void say_if_refused(const Request& r) {
   const Target& on = r.target;
-  const char* const rule = refused_by(on.runtime, on.model, on.workload, r.plan);
+  const char* const rule = refused_by(on.runtime, on.model, on.workload, r.plan, on.cluster.gpu);
   if (rule == nullptr) return;
   note(fmt::format("{} does not run this plan: {} ({})", runtime_name(on.runtime),
                    why_refused(rule), rule));

@@ -70,7 +70,7 @@ void check_cpu_step(const SearchConfig& c, const ModelSpec& model) {
     Plan one = plan;
     one.precision = n.precision;
     one.fp8_params = n.fp8_params;
-    const char* const rule = refused_by(c.runtime, model, {}, one);
+    const char* const rule = refused_by(c.runtime, model, {}, one, {});
     if (rule == nullptr) continue;
     const bool weights = !cpu_may_step(c.runtime, one);
     throw_config_error(
@@ -97,7 +97,8 @@ void check_settings(const SearchConfig& c, const Target& target) {
       Plan plan;
       numerics.put_into(plan);
       setting.put_into(plan);
-      const char* const rule = refused_by(c.runtime, target.model, target.workload, plan);
+      const char* const rule = 
+          refused_by(c.runtime, target.model, target.workload, plan, target.cluster.gpu);
       if (rule == nullptr) return;
       if (first == nullptr) first = rule;
     }

@@ -48,7 +48,8 @@ std::int64_t GlobalBatch::of(std::int64_t seq_len) const {
   throw_config_error(ExitCode::bad_request, "--global-batch", "",
                      fmt::format("{} tokens are no whole number of sequences of {}", *tokens,
                                  seq_len),
-                     fmt::format("{} or {} sequences", std::max<std::int64_t>(1, below), below + 1));
+                     below > 0 ? fmt::format("{} or {} sequences", below, below + 1)
+                               : std::string("1 sequence"));
 }
 
 CLI::Option* add_seq_len(CLI::App& app, std::optional<std::int64_t>& seq_len,

@@ -13,8 +13,8 @@
 
 namespace pleat {
 
-// fp8: kernels for GPUs since Hopper; rack: for NVLink domains of more than 8 GPUs.
-enum class DispatcherNeeds : std::uint8_t { nothing, fp8, rack };
+// fp8: kernels for GPUs since Hopper.
+enum class DispatcherNeeds : std::uint8_t { nothing, fp8 };
 
 struct DispatcherTraits {
   std::string_view word = {};
@@ -65,7 +65,7 @@ struct DispatcherTraits {
               .sms = &RunConstants::hybridep_sms,
               .pads_to_capacity = true,
               .overlaps = true,
-              .needs = DispatcherNeeds::rack};
+              .needs = DispatcherNeeds::fp8};
     case Dispatcher::hierarchical:
       return {.word = "hierarchical",
               .sends_copies = true,

@@ -42,18 +42,6 @@ bool allows_mesh(const SearchConfig& c, const Plan& p) {
                             : p.microbatch_group == 0);
 }
 
-bool has(const ClusterSpec& cluster, Dispatcher dispatcher) {
-  switch (traits_of(dispatcher).needs) {
-    case DispatcherNeeds::nothing:
-      return true;
-    case DispatcherNeeds::fp8:
-      return cluster.gpu.peak_fp8.base() > 0 && cluster.shared_cores == 0;
-    case DispatcherNeeds::rack:
-      return !cluster.tiers.empty() && cluster.tiers.front().size > 8;
-  }
-  return false;
-}
-
 // Numbers of SMs without a rate would seem to cost nothing (Setting::unmeasured_on).
 bool allows_sms(const Problem& problem, const SearchConfig& c, const Plan& p) {
   const auto& pin = c.pin<"dispatcher-sms">();
@@ -100,7 +88,8 @@ bool allows_switches(const SearchConfig& c, const Plan& p) {
 
 bool allows_setting(const Problem& problem, const SearchConfig& c, const Plan& p) {
   const auto& pin = c.pin<"dispatcher">();
-  const bool dispatches = pin ? in(pin, p.dispatcher) : has(problem.cluster, p.dispatcher);
+  const bool dispatches =
+      pin ? in(pin, p.dispatcher) : has_dispatcher(problem.cluster, p.dispatcher);
   return dispatches && pinned_or_in(c.pin<"cp-comm">(), p.cp_comm) &&
          (p.cp_comm != CpComm::a2a_p2p || pinned_or_in(c.pin<"cp-a2a">(), p.cp_a2a)) &&
          allows_switches(c, p) && allows_sms(problem, c, p) && allows_graph(c, p) &&

@@ -87,7 +87,8 @@ const Constraint* LegalPlans::broken(const Plan& plan) const {
 
 bool LegalPlans::legal(const Plan& plan) const {
   return broken(plan) == nullptr &&
-         refused_by(config_.runtime, problem_.model, problem_.workload, plan) == nullptr &&
+         refused_by(config_.runtime, problem_.model, problem_.workload, plan,
+                    problem_.cluster.gpu) == nullptr &&
          builds_layout(config_.runtime, problem_.model, plan);
 }
 

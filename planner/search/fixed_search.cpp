@@ -106,7 +106,7 @@ class FixedSearch::Search {
       --result_.rejected["not-reached"];
     }
     result_.robust = config_.robust;
-    result_.not_tried = not_tried(tree_.problem.model, config_);
+    result_.not_tried = not_tried(tree_.problem.model, tree_.problem.cluster, config_);
     result_.most_bytes = config_.most_bytes;
     if (!result_.best.empty()) {
       const Seconds value = value_of(result_.best.front().estimate, config_.robust);

@@ -155,7 +155,7 @@ const char* PlanTree::broken_rule(const Plan& plan) const {
   for (const Constraint* rule : rules_) {
     if (!rule->holds(context)) return rule->name;
   }
-  return refused_by(config.runtime, problem.model, problem.workload, plan);
+  return refused_by(config.runtime, problem.model, problem.workload, plan, problem.cluster.gpu);
 }
 
 const char* PlanTree::void_exchange(const Plan& mesh_plan, const Mesh& mesh,

@@ -257,7 +257,8 @@ std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster
   return all;
 }
 
-std::vector<NotTried> not_tried(const ModelSpec& model, const SearchConfig& config) {
+std::vector<NotTried> not_tried(const ModelSpec& model, const ClusterSpec& cluster,
+                                const SearchConfig& config) {
   std::vector<NotTried> list;
   const bool megatron = config.runtime == Runtime::megatron;
   if (config.pin<"micro-batch">().empty()) {
@@ -298,6 +299,15 @@ std::vector<NotTried> not_tried(const ModelSpec& model, const SearchConfig& conf
                     "Megatron's excludes weights that are kept in fp8 (--fp8-params off)"});
   }
   if (!model.moe) return list;
+  const Dispatcher usual = dispatcher_for(model, cluster);
+  for (const Dispatcher other : {Dispatcher::deepep, Dispatcher::hybridep}) {
+    if (!megatron || config.pin<"dispatcher">() || other == usual || !is_fused(usual)) continue;
+    if (!has_dispatcher(cluster, other)) continue;
+    list.push_back({fmt::format("dispatcher {}", name_of(other)),
+                    fmt::format("{} is usual in NVLink domains of this size; only changes of the "
+                                "best plans have it (--dispatcher {} searches it)",
+                                name_of(usual), name_of(other))});
+  }
   const bool narrow = std::ranges::any_of(config.numerics, [](const Numerics& n) {
     return n.fp8_dispatch || n.fp8_combine;
   });
@@ -352,6 +362,14 @@ std::vector<Setting> least_work(const std::vector<Setting>& all, Runtime runtime
     least.push_back(s);
   }
   return least;
+}
+
+bool has_dispatcher(const ClusterSpec& cluster, Dispatcher dispatcher) {
+  switch (traits_of(dispatcher).needs) {
+    case DispatcherNeeds::nothing: return true;
+    case DispatcherNeeds::fp8: return cluster.gpu.peak_fp8.base() > 0 && cluster.shared_cores == 0;
+  }
+  return false;
 }
 
 Dispatcher dispatcher_for(const ModelSpec& model, const ClusterSpec& cluster) {

@@ -69,7 +69,8 @@ struct Setting {
                                             const SearchConfig&);
 
 // What a search leaves out because the runtime or the hardware does not have it.
-[[nodiscard]] std::vector<NotTried> not_tried(const ModelSpec&, const SearchConfig&);
+[[nodiscard]] std::vector<NotTried> not_tried(const ModelSpec&, const ClusterSpec&,
+                                              const SearchConfig&);
 
 // Settings with the least arithmetic and memory-bound work: on every mesh, one of them has no more
 // of it than any setting. They capture the whole iteration, overlap and shard nothing, and use
@@ -87,6 +88,9 @@ struct StateChoices {
   std::vector<int> domains{0};      // of shards, as Setting::shard_domain
   StatePlace place = StatePlace::device;  // the allowed one that leaves the least on the GPU
 };
+
+// Whether the hardware has the dispatcher's kernels.
+[[nodiscard]] bool has_dispatcher(const ClusterSpec&, Dispatcher);
 
 // The dispatcher a runtime would use on this hardware: HybridEP where more than 8 GPUs share an
 // NVLink domain (NVL72), DeepEP on other GPUs with fp8 (Hopper and later), else all-to-all.

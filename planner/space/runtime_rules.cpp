@@ -50,20 +50,28 @@ bool has_biases(const ModelSpec& model) {
          (model.moe && model.moe->mlp_bias);
 }
 
+// Grouped products that read their sizes on the device: kernels for Blackwell (fp4), of
+// TransformerEngine and cuDNN's front end.
+bool reads_sizes_on_device(const GpuSpec& gpu) { return gpu.peak_fp4 > FlopsPerSecond(0); }
+
 // The host launches the experts' kernels with the sizes that routing made, so it must know them
 // before a step begins: experts padded to their capacity, or HybridEP, whose ranks have room for a
-// capacity and tell nobody what they got (transformer_config.py:1870: its alone).
-bool host_knows_sizes(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan) {
-  return !model.moe || workload.pad_to_capacity || plan.dispatcher == Dispatcher::hybridep;
+// capacity and tell nobody what they got (transformer_config.py:1870: its alone), and kernels that
+// need not be told.
+bool host_knows_sizes(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan,
+                      const GpuSpec& gpu) {
+  return !model.moe || workload.pad_to_capacity ||
+         (plan.dispatcher == Dispatcher::hybridep && reads_sizes_on_device(gpu));
 }
 
 const char* refused_by_megatron(const ModelSpec& model, const WorkloadSpec& workload,
-                                const Plan& plan) {
+                                const Plan& plan, const GpuSpec& gpu) {
   if (plan.overlap.delay_wgrad && captures_attention(plan.cuda_graph)) {
     if (has_biases(model)) return "delayed-wgrad-biases-in-graph";
     if (shards_weights(plan)) return "delayed-wgrad-shards-in-graph";
   }
-  if (plan.cuda_graph == CudaGraph::full_iteration && !host_knows_sizes(model, workload, plan)) {
+  const bool whole = plan.cuda_graph == CudaGraph::full_iteration;
+  if (whole && !host_knows_sizes(model, workload, plan, gpu)) {
     return "graph-of-unknown-sizes";
   }
   if (plan.paged_stash.buffer > 0 && plan.dispatcher != Dispatcher::hybridep) {
@@ -91,7 +99,7 @@ constexpr Reason kReasons[] = {
      "(training/arguments.py:1919)"},
     {"graph-of-unknown-sizes",
      "a graph of the whole iteration needs sizes that do not depend on routing: dispatcher "
-     "hybridep, or experts that are padded to a capacity"},
+     "hybridep on Blackwell, or experts that are padded to a capacity"},
     {"stash-dispatcher",
      "a paged stash needs the hybridep dispatcher (core/transformer/transformer_config.py:1870)"},
     {"cpu-optimizer-fp8-weights",
@@ -103,12 +111,12 @@ constexpr Reason kReasons[] = {
 }  // namespace
 
 const char* refused_by(Runtime runtime, const ModelSpec& model, const WorkloadSpec& workload,
-                       const Plan& plan) {
+                       const Plan& plan, const GpuSpec& gpu) {
   switch (runtime) {
     case Runtime::pleat:
       return refused_formats(model, plan).empty() ? nullptr : "executed-number-formats";
     case Runtime::megatron:
-      return refused_by_megatron(model, workload, plan);
+      return refused_by_megatron(model, workload, plan, gpu);
   }
   return nullptr;
 }

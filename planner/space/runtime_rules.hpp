@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/plan/plan.hpp"
+#include "core/spec/cluster.hpp"
 #include "core/spec/model.hpp"
 #include "core/spec/workload.hpp"
 
@@ -23,8 +24,9 @@ namespace pleat {
 // rank (core/transformer/pipeline_parallel_layer_layout.py:86).
 [[nodiscard]] bool builds_layout(Runtime, const ModelSpec&, const Plan&);
 
-// The name of the rule that the plan breaks; null: none.
-[[nodiscard]] const char* refused_by(Runtime, const ModelSpec&, const WorkloadSpec&, const Plan&);
+// The name of the rule that the plan breaks on such GPUs; null: none.
+[[nodiscard]] const char* refused_by(Runtime, const ModelSpec&, const WorkloadSpec&, const Plan&,
+                                     const GpuSpec&);
 
 // Why, and what would be valid, as a sentence for whoever wrote such a plan. `rule`: of refused_by.
 [[nodiscard]] std::string_view why_refused(std::string_view rule);

@@ -36,10 +36,11 @@ inline const char* missing_hardware(const Problem& on, const Plan& plan) {
     case DispatcherNeeds::fp8:
       if (on.cluster.gpu.peak_fp8.base() <= 0) return "a dispatcher for GPUs with fp8";
       break;
-    case DispatcherNeeds::rack:
-      if (tiers.empty() || tiers.front().size <= 8) return "a dispatcher for racks";
-      break;
   }
+  // Searches name it as not tried: only changes of their best plans have it.
+  const bool rack = !tiers.empty() && tiers.front().size > 8;
+  if (plan.dispatcher == (rack ? Dispatcher::deepep : Dispatcher::hybridep))
+    return "a fused dispatcher that is not usual here";
   return sms_measured(on, plan) ? nullptr : "SMs that were not measured";
 }
 
@@ -53,7 +54,7 @@ inline bool prediction_on_first_rank(const ModelSpec& model, const Plan& plan) {
   return false;
 }
 
-inline const char* not_of_megatron(const ModelSpec& model, const Plan& plan) {
+inline const char* not_of_megatron(const ModelSpec& model, const GpuSpec& gpu, const Plan& plan) {
   if (plan.schedule != PipelineSchedule::one_f_one_b) return "an order of pipelines";
   if (!plan.stages.empty()) return "stages that choose for themselves";
   if (plan.optimizer.state_offload > 0) return "state in host memory between steps";
@@ -67,8 +68,9 @@ inline const char* not_of_megatron(const ModelSpec& model, const Plan& plan) {
   if (plan.overlap.delay_wgrad && captures_attention(plan.cuda_graph) && (shards || biases)) {
     return "delayed weight gradients in a graph";
   }
-  // Other dispatchers tell the host how many rows they bring.
-  const bool host_asks = model.moe && plan.dispatcher != Dispatcher::hybridep;
+  // Other dispatchers tell the host how many rows they bring, and products before Blackwell's ask.
+  const bool host_asks =
+      model.moe && (plan.dispatcher != Dispatcher::hybridep || gpu.peak_fp4.base() <= 0);
   if (plan.cuda_graph == CudaGraph::full_iteration && host_asks) return "a graph of all";
   return nullptr;
 }
@@ -86,7 +88,7 @@ inline const char* not_searched(const Problem& on, Runtime runtime, const Plan& 
   if (plan.overlap.tile_level) return "exchanges inside products";
   if (plan.paged_stash.buffer > 0) return "a paged stash";
   if (const char* hardware = missing_hardware(on, plan)) return hardware;
-  return runtime == Runtime::megatron ? not_of_megatron(on.model, plan)
+  return runtime == Runtime::megatron ? not_of_megatron(on.model, on.cluster.gpu, plan)
                                       : not_of_pleat(on.model, plan);
 }
 

@@ -177,7 +177,8 @@ TEST(Neighbours, TheAnswerIsNeverSlowerAndKeepsThePins) {
       const Plan& plan = listed.plan;
       EXPECT_TRUE(allows(c, c.config, plan)) << summary(plan);
       EXPECT_TRUE(violations({c.model, c.workload, plan, c.config.gpus}).empty()) << summary(plan);
-      EXPECT_EQ(refused_by(c.config.runtime, c.model, c.workload, plan), nullptr) << summary(plan);
+      EXPECT_EQ(refused_by(c.config.runtime, c.model, c.workload, plan, c.cluster.gpu), nullptr)
+          << summary(plan);
       EXPECT_TRUE(builds_layout(c.config.runtime, c.model, plan)) << summary(plan);
       EXPECT_LE(listed.estimate.peak_bytes(), usable_bytes(c.cluster, c.config));
       EXPECT_EQ(estimator(plan).step, listed.estimate.step) << summary(plan);

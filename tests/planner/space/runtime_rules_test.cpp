@@ -7,6 +7,7 @@
 
 #include <set>
 
+#include "core/spec/catalog.hpp"
 #include "planner/space/memory_choice.hpp"
 #include "planner/space/mesh_space.hpp"
 #include "planner/space/run_settings.hpp"
@@ -14,6 +15,12 @@
 
 namespace pleat {
 namespace {
+
+const GpuSpec kBlackwell = [] {
+  GpuSpec gpu;
+  gpu.peak_fp4 = FlopsPerSecond(9e15);
+  return gpu;
+}();
 
 using namespace test;
 
@@ -40,12 +47,12 @@ TEST(RuntimeRules, OrdersOfThePipelineAreThoseOfTheRuntime) {
   const std::set<std::pair<PipelineSchedule, int>> plain{
       {one_f_one_b, 1}, {one_f_one_b, 2}, {one_f_one_b, 3}, {one_f_one_b, 4}};
   EXPECT_EQ(orders_of(config), plain);
-  ASSERT_EQ(not_tried(dense, config).size(), 3u);
-  EXPECT_EQ(not_tried(dense, config)[2].what, "optimizer state in host memory between steps");
-  EXPECT_EQ(not_tried(dense, config)[1].what, "recompute and offload by stage");
-  EXPECT_EQ(not_tried(dense, config)[0].what, "schedule zb-h1, zb-v, dualpipe, dualpipe-v");
+  ASSERT_EQ(not_tried(dense, small_cluster(), config).size(), 3u);
+  EXPECT_EQ(not_tried(dense, small_cluster(), config)[2].what, "optimizer state in host memory between steps");
+  EXPECT_EQ(not_tried(dense, small_cluster(), config)[1].what, "recompute and offload by stage");
+  EXPECT_EQ(not_tried(dense, small_cluster(), config)[0].what, "schedule zb-h1, zb-v, dualpipe, dualpipe-v");
   config.runtime = Runtime::pleat;
-  EXPECT_TRUE(not_tried(dense, config).empty());
+  EXPECT_TRUE(not_tried(dense, small_cluster(), config).empty());
   auto all = plain;
   all.insert({{zb_h1, 1}, {zb_v, 2}, {dualpipe, 1}, {dualpipe_v, 2}});
   EXPECT_EQ(orders_of(config), all);
@@ -53,15 +60,15 @@ TEST(RuntimeRules, OrdersOfThePipelineAreThoseOfTheRuntime) {
   config.pin<"schedule">() = {zb_v, dualpipe};
   EXPECT_EQ(orders_of(config),
             (std::set<std::pair<PipelineSchedule, int>>{{zb_v, 2}, {dualpipe, 1}}));
-  EXPECT_EQ(not_tried(dense, config).size(), 2u);
+  EXPECT_EQ(not_tried(dense, small_cluster(), config).size(), 2u);
   config.by_stage = false;
   config.optimizer_offload = false;
-  EXPECT_TRUE(not_tried(dense, config).empty());
+  EXPECT_TRUE(not_tried(dense, small_cluster(), config).empty());
 }
 
 std::set<std::string> names_not_tried(const SearchConfig& config) {
   std::set<std::string> names;
-  for (const NotTried& n : not_tried(small_model(), config)) names.insert(n.what);
+  for (const NotTried& n : not_tried(small_model(), small_cluster(), config)) names.insert(n.what);
   return names;
 }
 
@@ -81,6 +88,22 @@ TEST(RuntimeRules, WhatNoRuntimeHasIsNamed) {
   EXPECT_EQ(names_not_tried(config), std::set<std::string>{"step on the CPU"});
   config.numerics.front().fp8_params = false;
   EXPECT_TRUE(names_not_tried(config).empty());
+}
+
+TEST(RuntimeRules, FusedDispatchersThatAreNotUsualAreNamed) {
+  SearchConfig config = small_config(4);
+  const auto named = [&](const std::string& cluster) {
+    std::set<std::string> names;
+    for (const NotTried& n : not_tried(small_model(), load_cluster(cluster), config)) {
+      if (n.what.starts_with("dispatcher ")) names.insert(n.what);
+    }
+    return names;
+  };
+  EXPECT_EQ(named("h100-sxm"), std::set<std::string>{"dispatcher hybridep"});
+  EXPECT_EQ(named("gb200-nvl72"), std::set<std::string>{"dispatcher deepep"});
+  EXPECT_EQ(named("a100-sxm"), std::set<std::string>{});
+  config.pin<"dispatcher">() = {Dispatcher::hybridep};
+  EXPECT_EQ(named("h100-sxm"), std::set<std::string>{});
 }
 
 // Places of the optimizer's state that memory choices have.
@@ -115,15 +138,29 @@ TEST(RuntimeRules, MegatronsGraphsOfAttentionExcludeSomeDelayedGradients) {
   for (const CudaGraph scope : {CudaGraph::partial, CudaGraph::attention}) {
     plan.cuda_graph = scope;
     model.attention.qkv_bias = false;
-    EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan), nullptr);
+    EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), nullptr);
     plan.sharding = Sharding::zero2;
-    EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan), "delayed-wgrad-shards-in-graph");
+    EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), "delayed-wgrad-shards-in-graph");
     plan.sharding = Sharding::zero1;
     model.attention.qkv_bias = true;
-    EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan), "delayed-wgrad-biases-in-graph");
+    EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), "delayed-wgrad-biases-in-graph");
   }
   plan.cuda_graph = CudaGraph::router;
-  EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan), nullptr);
+  EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), nullptr);
+}
+
+// Kernels that read their sizes on the device are Blackwell's.
+TEST(RuntimeRules, HopperHasNoGraphOfTheWholeIterationWithFreeSizes) {
+  ModelSpec model = small_model();
+  Plan plan;
+  plan.cuda_graph = CudaGraph::full_iteration;
+  plan.dispatcher = Dispatcher::hybridep;
+  EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), nullptr);
+  GpuSpec hopper = kBlackwell;
+  hopper.peak_fp4 = {};
+  EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, hopper), "graph-of-unknown-sizes");
+  model.moe.reset();
+  EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan, hopper), nullptr);
 }
 
 // Megatron's rank capacity, which fixes sizes before routing does, is HybridEP's
@@ -137,23 +174,23 @@ TEST(RuntimeRules, WhatRoutingDecidesIsInNoGraphOfTheWholeIteration) {
   plan.cuda_graph = CudaGraph::full_iteration;
   for (const Dispatcher d : {Dispatcher::allgather, Dispatcher::alltoall, Dispatcher::deepep}) {
     plan.dispatcher = d;
-    EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan), "graph-of-unknown-sizes");
-    EXPECT_EQ(refused_by(Runtime::megatron, model, padded, plan), nullptr);
-    EXPECT_EQ(refused_by(Runtime::pleat, model, {}, plan), nullptr);
+    EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), "graph-of-unknown-sizes");
+    EXPECT_EQ(refused_by(Runtime::megatron, model, padded, plan, kBlackwell), nullptr);
+    EXPECT_EQ(refused_by(Runtime::pleat, model, {}, plan, kBlackwell), nullptr);
   }
   plan.paged_stash = {1.1, 1.5};
-  EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan), "graph-of-unknown-sizes");
+  EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), "graph-of-unknown-sizes");
   plan.cuda_graph = CudaGraph::none;
-  EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan), "stash-dispatcher");
-  EXPECT_EQ(refused_by(Runtime::pleat, model, {}, plan), nullptr);
+  EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), "stash-dispatcher");
+  EXPECT_EQ(refused_by(Runtime::pleat, model, {}, plan, kBlackwell), nullptr);
   plan.dispatcher = Dispatcher::hybridep;
-  EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan), nullptr);
+  EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), nullptr);
   plan.cuda_graph = CudaGraph::full_iteration;
-  EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan), nullptr);
+  EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), nullptr);
   model.moe.reset();
   plan.dispatcher = Dispatcher::alltoall;
   plan.paged_stash = {};
-  EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan), nullptr);
+  EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), nullptr);
   for (const char* rule : {"graph-of-unknown-sizes", "stash-dispatcher"}) {
     EXPECT_NE(why_refused(rule).find("hybridep"), std::string_view::npos);
   }
@@ -207,14 +244,14 @@ TEST(RuntimeRules, MegatronsStepOnTheCpuNeedsPlainWeights) {
   Plan plan;
   plan.optimizer.cpu_offload = 1;
   plan.sharding = Sharding::zero3;
-  EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan), "cpu-optimizer-sharding");
-  EXPECT_EQ(refused_by(Runtime::pleat, model, {}, plan), nullptr);
+  EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), "cpu-optimizer-sharding");
+  EXPECT_EQ(refused_by(Runtime::pleat, model, {}, plan, kBlackwell), nullptr);
   plan.sharding = Sharding::zero1;
-  EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan), nullptr);
+  EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), nullptr);
   plan.precision = Precision::fp8;
-  EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan), "cpu-optimizer-fp8-weights");
+  EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), "cpu-optimizer-fp8-weights");
   plan.optimizer = {};
-  EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan), nullptr);
+  EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), nullptr);
 }
 
 }  // namespace
