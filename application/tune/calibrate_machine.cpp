@@ -106,11 +106,18 @@ void calibrate_machine(const CalibrateOptions& o) {
     file = fitted_profile_path(cluster.name + "-pleat");
     make_folder(std::filesystem::path(file).parent_path().string());
   }
+  if (writes_are_only_said()) {
+    require_writable(file);
+    note(fmt::format("would measure {} as {} and write {} and {}",
+                     o.device == "cuda" ? "this machine's GPUs" : "this machine's cores",
+                     cluster.name, file, samples_file(file)));
+    return;
+  }
   const ProcessFacts facts = process_facts(ProcessOptions{}.flags, environment_variable);
   std::unique_ptr<Bench> bench;
   int gpus = 0;
   CalibrateConfig config{.ranks = o.ranks, .passes = kCpuPasses};
-  if (!writes_are_only_said()) config.log_file = raw_file(file);
+  config.log_file = raw_file(file);
   if (o.device == "cuda") {
     gpus = usable_gpus();
     bench = cuda_bench(facts.process % gpus);

@@ -83,5 +83,14 @@ TEST(RequestWords, AClusterOfOnesOwnKeepsTheProfileOfItsGpu) {
   EXPECT_EQ(*named.find("step_s"), *shipped.find("step_s"));
 }
 
+TEST(DryRun, CalibrationMeasuresNothing) {
+  const std::string file = test_folder() + "/mine.json";
+  const Said said = run_pleat({"calibrate", "--dry-run", "--out", file});
+  EXPECT_EQ(said.exit_code, 0) << said.err;
+  EXPECT_THAT(said.err, HasSubstr("would measure this machine's cores as localhost and write " + file));
+  EXPECT_EQ(said.out, "");
+  EXPECT_TRUE(files_in(test_folder()).empty());
+}
+
 }  // namespace
 }  // namespace pleat::cli_test
