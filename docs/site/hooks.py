@@ -88,4 +88,4 @@ def on_page_markdown(markdown, page, config, files):
         uri = _in_site(_in_project(page.file.src_uri, target))
         return os.path.relpath(uri, os.path.dirname(page.file.src_uri) or ".") + mark + anchor
 
-    return page_links.replace_targets(markdown, change)
+    return page_links.plain_pipes(page_links.replace_targets(markdown, change))

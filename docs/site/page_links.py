@@ -85,3 +85,15 @@ def _outside_code(line, change):
         return match.group(1) + change(target) + (match.group(3) or "") + match.group(4)
 
     return LINK.sub(changed, line)
+
+
+def plain_pipes(text):
+    """Pipes of code in tables without the backslash that GitHub wants and Python-Markdown prints."""
+    lines, fenced = [], False
+    for line in text.split("\n"):
+        if FENCE.match(line):
+            fenced = not fenced
+        elif not fenced and line.startswith("|"):
+            line = CODE_SPAN.sub(lambda code: code.group().replace("\\|", "|"), line)
+        lines.append(line)
+    return "\n".join(lines)

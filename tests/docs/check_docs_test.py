@@ -92,6 +92,9 @@ class Links(Tree):
         self.assertEqual(page_links.replace_targets("[a](b.md) `[a](b.md)`\n```\n[a](b.md)\n```", str.upper),
                          "[a](B.MD) `[a](b.md)`\n```\n[a](b.md)\n```")
 
+    def test_pipes_of_code_in_tables(self):
+        self.assertEqual(page_links.plain_pipes("| `a\\|b` | c\\|d |\n`a\\|b`"), "| `a|b` | c\\|d |\n`a\\|b`")
+
 
 class Commands(Tree):
     def test_commands_that_are(self):
