@@ -7,7 +7,8 @@ usage: check_docs.py ROOT PLEAT
 
 Every relative link and anchor in README.md, CONTRIBUTING.md and docs/ leads somewhere. Every command of
 Pleat that stands in a code block or between backticks exists, with its options. Every page of docs/ is in
-the navigation of mkdocs.yml, and what stands there is a page. Exit codes: 0 fine, 1 problems.
+the navigation of mkdocs.yml, and what stands there is a page. README's code fits a terminal of 100 columns,
+images are small. Exit codes: 0 fine, 1 problems.
 """
 import os
 import pathlib
@@ -24,6 +25,7 @@ GENERATED = ("reference/commands/index.md", "reference/version.md")
 OUTSIDE = "project/"
 # What pleat.sh does beside the commands of pleat; None: the rest is another program's.
 SCRIPT = {"setup": {"--cuda"}, "docs": set(), "test": None}
+MAX_COLUMNS, MAX_IMAGE = 100, 200_000
 START = re.compile(r"^(?:\$ )?(?:[A-Z_]+=\S+ )*(?:mpirun [^|]*? )?(pleat|\./pleat\.sh)(?= |$)(.*)", re.S)
 
 
@@ -144,12 +146,25 @@ def check_navigation(root, nav):
     return found
 
 
+def check_sizes(root):
+    found = []
+    for start, block in page_links.code_blocks((root / "README.md").read_text("utf-8")):
+        found += [f"README.md:{start + index}: {len(line)} columns; at most {MAX_COLUMNS}"
+                  for index, line in enumerate(block) if len(line) > MAX_COLUMNS]
+    for image in sorted((root / "docs/images").iterdir()):
+        size = image.stat().st_size
+        if size > MAX_IMAGE:
+            found.append(f"{image.relative_to(root)}: {size} bytes; at most {MAX_IMAGE}")
+    return found
+
+
 def main():
     import yaml
     root, binary = pathlib.Path(sys.argv[1]), sys.argv[2]
     nav = yaml.safe_load((root / "mkdocs.yml").read_text("utf-8"))["nav"]
     commands = command_help.read_commands(binary)
     found = check_links(root) + check_commands(root, commands) + check_navigation(root, nav)
+    found += check_sizes(root)
     print("\n".join(found), file=sys.stderr)
     seen = sum(1 for page in documents(root) for _ in commands_of(page.read_text("utf-8")))
     print(f"{len(documents(root))} pages, {seen} commands")

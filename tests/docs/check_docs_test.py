@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 import check_docs
+import check_samples
 import command_help
 import page_links
 
@@ -111,6 +112,36 @@ class Commands(Tree):
              "README.md:6: pleat data make has no --tp", "README.md:7: ./pleat.sh setup has no --gpu",
              "README.md:8: ./pleat.sh docs has no --fast", "README.md:1: no command pleat plam",
              "README.md:1: ./pleat.sh plan has no --tq"])
+
+
+class Samples(Tree):
+    PAGE = ("```\n$ ./pleat.sh plan --model x \\\n    --tp 2\nfirst\n...\nlast line\n$ pleat watch x\nno\n```\n"
+            "```\npleat plan\n```\n")
+
+    def test_commands_with_what_is_shown_below(self):
+        self.assertEqual(list(check_samples.samples(self.PAGE)),
+                         [(2, ["plan", "--model", "x", "--tp", "2"], ["first", "...", "last line"])])
+
+    def test_lines_in_their_places(self):
+        printed = ["a", "b", "c", "d", "b"]
+        self.assertIsNone(check_samples.missing(["a", "b", "...", "d", "b"], printed))
+        self.assertEqual(check_samples.missing(["a", "c"], printed), "a")
+        self.assertEqual(check_samples.missing(["d", "...", "c"], printed), "c")
+        self.assertEqual(check_samples.missing(["x"], printed), "x")
+
+    def test_what_the_program_does_not_print(self):
+        self.write("README.md", self.PAGE)
+        self.write("program", "#!/bin/sh\necho first\necho more\necho last lime\n")
+        (self.root / "program").chmod(0o755)
+        found, count = check_samples.problems(self.root, str(self.root / "program"), ["README.md"])
+        self.assertEqual((count, found), (1, ["README.md:2: exit 0, not printed: last line\n"]))
+
+    def test_wide_samples_and_large_images(self):
+        self.write("README.md", "```\n" + "x" * 101 + "\n```\n" + "y" * 200 + "\n")
+        self.write("docs/images/a.svg", "x" * 200_001)
+        self.write("docs/images/b.svg", "x" * 200_000)
+        self.assertEqual(check_docs.check_sizes(self.root), [
+            "README.md:2: 101 columns; at most 100", "docs/images/a.svg: 200001 bytes; at most 200000"])
 
 
 class Navigation(Tree):
