@@ -13,6 +13,7 @@
 #   ./pleat.sh test --full          also the slow ones, the sanitizers, every CUDA architecture, Slurm, and PyTorch
 #                                   with transformers as an independent reference (6 GB in build/reference)
 #     --fuzz-seconds N              with --full: of each fuzzer, instead of 600
+#   ./pleat.sh docs                 the documentation as a site in build/site; prints the path of its first page
 #
 # Progress goes to stderr, so that stdout is only what was asked for.
 set -euo pipefail
@@ -338,9 +339,30 @@ run_setup() {  # [--cuda]
   exit "$status"
 }
 
+# The documentation as a site, its links checked. MkDocs is fetched once, from PyPI.
+run_docs() {
+  local venv="$build/docs-venv" wanted="$root/docs/site/requirements.txt" python="$build/docs-venv/bin/python"
+  (($# == 0)) || { say "docs: unknown: $*; it takes nothing"; exit 2; }
+  ensure_built pleat
+  install_packages python3-venv
+  if ! cmp -s "$wanted" "$venv/.installed"; then
+    say "installing MkDocs in $venv"
+    rm -rf "$venv"
+    logged python3 -m venv "$venv"
+    logged "$python" -m pip --disable-pip-version-check --retries 2 --timeout 30 install -q -r "$wanted"
+    cp "$wanted" "$venv/.installed"
+  fi
+  NO_MKDOCS_2_WARNING=1 PYTHONDONTWRITEBYTECODE=1 PLEAT_BINARY="$build/cli/pleat" \
+    logged "$venv/bin/mkdocs" build --strict --clean -f "$root/mkdocs.yml" -d "$build/site"
+  logged "$python" -B "$root/docs/site/check_site.py" "$build/site"
+  echo "$build/site/index.html"
+  exit 0
+}
+
 if [[ "${1:-}" == setup ]]; then run_setup "${@:2}"; fi
 install_packages "${packages[@]}"
 install_plotly
+if [[ "${1:-}" == docs ]]; then run_docs "${@:2}"; fi
 if [[ "${1:-}" == test ]]; then
   shift
   install_packages "${test_packages[@]}"
