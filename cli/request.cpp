@@ -37,6 +37,17 @@ void require_all(const TargetOptions& o) {
   require(o.seq_len.has_value(), "--seq-len", "tokens of a sequence, for example --seq-len 4096");
   require(o.global_batch.has_value(), "--global-batch",
           "sequences of a step over all GPUs, for example --global-batch 4096");
+  // Names that do not exist are said at once, not after the rest has been filled in.
+  const auto find = [&](ConfigKind kind, const std::string& name) {
+    try {
+      if (problems.has_errors() && !name.empty()) static_cast<void>(config_path(kind, name));
+    } catch (const ConfigError& e) {
+      for (const Diagnostic& d : e.diagnostics()) problems.add(d);
+    }
+  };
+  if (!typical_model(o.model)) find(ConfigKind::model, o.model);
+  find(ConfigKind::cluster, o.cluster);
+  find(ConfigKind::profile, o.profile);
   problems.throw_if_errors();
 }
 

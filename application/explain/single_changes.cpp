@@ -34,7 +34,7 @@ class Changes {
   std::vector<PlanChange> run() {
     degrees();
     pipeline();
-    if (target_.runtime == Runtime::megatron) schedules();
+    schedules();
     recompute();
     if (target_.runtime == Runtime::megatron) {
       offload();
@@ -129,6 +129,9 @@ class Changes {
       Plan plan = plan_;
       plan.schedule = schedule;
       if (schedule == plan_.schedule) continue;
+      // Megatron's pipelines run 1F1B alone.
+      const bool runs = schedule == PipelineSchedule::one_f_one_b;
+      if (target_.runtime == Runtime::megatron && !runs) continue;
       std::string text =
           fmt::format("schedule {} -> {}", name_of(plan_.schedule), name_of(schedule));
       const int vpp = folds ? 2 : schedule == PipelineSchedule::one_f_one_b ? plan_.vpp : 1;
@@ -213,7 +216,9 @@ class Changes {
         return p.overlap.expert_parallel;
       });
       flip("delayed weight gradients", [](Plan& p) -> bool& { return p.overlap.delay_wgrad; });
-      flip("tile-level overlap", [](Plan& p) -> bool& { return p.overlap.tile_level; });
+      if (plan_.overlap.tile_level) {  // which Megatron has not
+        flip("tile-level overlap", [](Plan& p) -> bool& { return p.overlap.tile_level; });
+      }
       flip("shared-expert overlap", [](Plan& p) -> bool& { return p.overlap.shared_expert; });
     }
     if (plan_.attention.tp > 1) {

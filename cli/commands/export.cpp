@@ -81,9 +81,8 @@ void add_export_command(CLI::App& app, Action& action) {
       "Examples:\n"
       "  pleat export --to megatron plan.json -o plan.megatron.sh\n"
       "  pleat export --to torchtitan plan.json\n"
-      "What a framework cannot be told is listed on stderr and in the file's header; what it "
-      "cannot\n"
-      "run_export is refused.");
+      "What a framework cannot be told is listed on stderr and in the file's header; what it\n"
+      "cannot run is refused.");
   command->callback([&action, o] { action = [o] { run_export(*o); }; });
 }
 

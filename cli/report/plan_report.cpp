@@ -49,8 +49,9 @@ std::vector<Fact> plan_facts(const Plan& plan, const WorkloadSpec& workload) {
       if (part.topic == t.topic) fact.fields.push_back(field_of(part));
     }
     if (t.topic == PlanTopic::batch) {
-      fact.fields.push_back(fmt::format("({} microbatches a step)",
-                                        format_count(plan.microbatches(workload.global_batch))));
+      const std::int64_t count = plan.microbatches(workload.global_batch);
+      fact.fields.push_back(fmt::format("({} {} a step)", format_count(count),
+                                        count == 1 ? "microbatch" : "microbatches"));
     }
     facts.push_back(std::move(fact));
   }

@@ -132,7 +132,7 @@ HfImport load_model(const std::string& name_or_path) {
   const fs::path path = config_path(ConfigKind::model, name_or_path);
   std::string name = path.stem().string();
   if (name == "config" && path.has_parent_path()) {  // a Hugging Face folder: Qwen3-30B/config.json
-    name = fs::absolute(path).parent_path().filename().string();
+    name = fs::absolute(path).lexically_normal().parent_path().filename().string();
   }
   return read_hf_config(read_text_file(path.string()), path.string(), name);
 }

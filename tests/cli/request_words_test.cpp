@@ -44,6 +44,16 @@ TEST(RequestWords, WrongOnesSayWhatWouldBeRight) {
               HasSubstr("--seq-len: 4q is not a whole number from 1 to "));
 }
 
+TEST(RequestWords, AllThatIsWrongIsSaidAtOnce) {
+  const Said said = predict({"-m", "mixtral", "-c", "h9000", "-n", "64"});
+  EXPECT_EQ(said.exit_code, 2);
+  for (const char* wrong : {"--seq-len: is required", "--global-batch: is required",
+                            "--model: no model named \"mixtral\"",
+                            "--cluster: no cluster named \"h9000\""}) {
+    EXPECT_THAT(said.err, HasSubstr(wrong));
+  }
+}
+
 TEST(RequestWords, SizesWithoutAPlanHaveNeighboursThatDo) {
   const Said said = run_pleat({"plan", "-m", "mixtral-8x7b", "-c", "h100", "-n", "63", "-s", "4k",
                                "-b", "256"});
@@ -87,7 +97,8 @@ TEST(DryRun, CalibrationMeasuresNothing) {
   const std::string file = test_folder() + "/mine.json";
   const Said said = run_pleat({"calibrate", "--dry-run", "--out", file});
   EXPECT_EQ(said.exit_code, 0) << said.err;
-  EXPECT_THAT(said.err, HasSubstr("would measure this machine's cores as localhost and write " + file));
+  EXPECT_THAT(said.err,
+              HasSubstr("would measure this machine's cores as localhost and write " + file));
   EXPECT_EQ(said.out, "");
   EXPECT_TRUE(files_in(test_folder()).empty());
 }

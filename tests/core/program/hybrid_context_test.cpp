@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Context parallelism of what is not plain attention: what a layer's exchanges move, counted here by
-// hand from the sizes of the published models.
+// Context parallelism of what is not plain attention: what a layer's exchanges move, counted here
+// by hand from the sizes of the published models.
 #include <gtest/gtest.h>
 
 #include <functional>
