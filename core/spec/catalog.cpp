@@ -109,17 +109,19 @@ std::string config_path(ConfigKind kind, const std::string& name_or_path) {
   if (begin_so.size() == 1) return find_file(directories, begin_so.front());
   const std::string near = nearest_name(name_or_path, names);
   const char* noun = folder_of(kind).noun;
+  std::string choices = fmt::format("there are: {}", fmt::join(names, ", "));
+  if (begin_so.size() > 1 && begin_so.size() <= kListed) {
+    choices = fmt::format("so begin: {}", fmt::join(begin_so, ", "));
+  } else if (names.empty()) {
+    choices = fmt::format("none in {}", directories.back().string());
+  } else if (names.size() > kListed) {
+    choices = fmt::format("`pleat {}` lists the {} there are", folder_of(kind).name, names.size());
+  }
   throw_config_error(
       ExitCode::bad_request, fmt::format("--{}", noun), "",
       fmt::format("no {} named \"{}\"{}", noun, name_or_path,
                   near.empty() ? "" : fmt::format("; did you mean {}?", near)),
-      fmt::format("{}, or the path of a .json file",
-                  begin_so.size() > 1 && begin_so.size() <= kListed
-                      ? fmt::format("so begin: {}", fmt::join(begin_so, ", "))
-                  : names.empty()            ? fmt::format("none in {}", directories.back().string())
-                  : names.size() > kListed ? fmt::format("`pleat {}` lists the {} there are",
-                                                         folder_of(kind).name, names.size())
-                                           : fmt::format("there are: {}", fmt::join(names, ", "))));
+      choices + ", or the path of a .json file");
 }
 
 HfImport load_model(const std::string& name_or_path) {
