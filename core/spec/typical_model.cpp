@@ -109,7 +109,8 @@ Shape best_shape(const Size& size) {
   const bool dense = size.total == size.active;
   Shape best;
   double least = std::numeric_limits<double>::infinity();
-  for (std::int64_t hidden = 1024; hidden <= 65'536; hidden += 512) {
+  const std::int64_t step = dense ? 1024 : 512;  // heads in multiples of the groups
+  for (std::int64_t hidden = 1024; hidden <= 65'536; hidden += step) {
     for (std::int64_t layers = 12; layers <= 256; layers += 2) {
       Shape s{.layers = layers, .hidden = hidden};
       s.heads = dense ? hidden / kHeadSize : hidden / 64;

@@ -375,9 +375,10 @@ bool has_dispatcher(const ClusterSpec& cluster, Dispatcher dispatcher) {
 Dispatcher dispatcher_for(const ModelSpec& model, const ClusterSpec& cluster) {
   if (!model.moe) return Dispatcher::alltoall;  // nothing is dispatched
   if (cluster.shared_cores > 0 || cluster.tiers.empty()) return Dispatcher::alltoall;
-  // An NVLink domain of more than 8 GPUs is a rack (NVL72); DeepEP's kernels need Hopper (fp8).
-  if (cluster.tiers.front().size > 8) return Dispatcher::hybridep;
-  return cluster.gpu.peak_fp8.base() > 0 ? Dispatcher::deepep : Dispatcher::alltoall;
+  // An NVLink domain of more than 8 GPUs is a rack (NVL72); fused kernels need Hopper (fp8).
+  const Dispatcher fused =
+      cluster.tiers.front().size > 8 ? Dispatcher::hybridep : Dispatcher::deepep;
+  return has_dispatcher(cluster, fused) ? fused : Dispatcher::alltoall;
 }
 
 }  // namespace pleat

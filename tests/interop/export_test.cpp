@@ -270,7 +270,7 @@ TEST(ExportMegatron, RandomPlansPassMegatronsOwnChecks) {
   const FlagTable table = load_flag_table();
   std::map<std::string, int> exercised;
   int exported = 0, refused = 0;
-  for (const PlanDocument& d : random_documents(60, 7)) {
+  for (const PlanDocument& d : random_documents(90, 7)) {
     const bool hopper = d.cluster == "h100-sxm";
     Exported e;
     try {

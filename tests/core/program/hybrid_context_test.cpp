@@ -46,7 +46,7 @@ Exchanges exchanges(const std::string& model, int tp, int cp, bool backward,
     if (instance.layer.value < 0 || instance.layer.value >= m.layers ||
         !wanted(m.traits(instance.layer.value))) continue;
     for (const Op& op : backward ? layer.backward : layer.forward) {
-      if (op.group != Group::cp) continue;
+      if (op.group != Group::cp || !is_collective(op.kind)) continue;
       const bool scatters = op.kind == OpKind::reduce_scatter ||
                             op.kind == OpKind::reduce_key_gradients;
       const Tensor& t = layer.tensor(scatters ? op.out.front() : op.in.front());
