@@ -97,7 +97,7 @@ Shape fill(Shape s, const Size& size, std::int64_t top_k) {
   }
   s.top_k = top_k;
   const double width = (size.active - other) / (3 * h * layers * static_cast<double>(top_k));
-  s.ffn = rounded(width, 64);
+  s.ffn = rounded(width, 128);
   if (width <= 0) return s;
   const double each = 3 * h * static_cast<double>(s.ffn) * layers;
   const std::int64_t unit = size.total - other > 64 * each ? 16 : 8;
