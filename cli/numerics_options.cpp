@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "application/plan/numerics_answer.hpp"
+#include "application/request/typed_fields.hpp"
 #include "cli/option_choices.hpp"
-#include "cli/typed_fields.hpp"
 
 namespace pleat::cli {
 namespace {

@@ -1,24 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Number formats as a search is asked for them: an option for each row of the table of a plan's
-// fields that changes numbers. Several values are a choice.
+// fields that changes numbers.
 #pragma once
 
 #include <CLI/App.hpp>
-#include <array>
 #include <string>
-#include <vector>
 
-#include "core/plan/numerics_rows.hpp"
+#include "application/request/numerics_words.hpp"
 
 namespace pleat::cli {
-
-// By row, as typed; empty: not given.
-struct NumericsWords {
-  std::array<std::vector<std::string>, kPlanFieldCount> by_row;
-  template <auto... Members>
-  [[nodiscard]] const auto& of() const { return by_row[kPlanRow<Members...>]; }
-};
 
 void add_numerics_options(CLI::App&, NumericsWords&);
 // --numerics: what is chosen of those that are not given.

@@ -4,23 +4,11 @@
 #pragma once
 
 #include <CLI/App.hpp>
-#include <string>
-#include <type_traits>
-#include <vector>
 
-#include "core/plan/plan_table.hpp"
-#include "planner/plan_pins.hpp"
+#include "application/request/pin_words.hpp"
 
 namespace pleat::cli {
 
-// As typed: numbers with their ranges written out, all else as words.
-template <class Value>
-using PinWordsOf = std::vector<std::conditional_t<std::is_same_v<Value, int>, int, std::string>>;
-using PinWords = PinsOf<PinWordsOf>;
-
 void add_pin_options(CLI::App&, PinWords&);
-
-// ConfigError (bad_request) for words that name nothing.
-void read_pins(const PinWords&, PlanPins&);
 
 }  // namespace pleat::cli

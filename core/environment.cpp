@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/environment.hpp"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -15,12 +16,23 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// PREFIX/`inside` of the program at PREFIX/bin; empty where there is no such file or folder.
-std::string installed(const char* inside) {
+// Where this was installed: PREFIX of the program at PREFIX/bin; of the Python module (_core) the
+// folder `installed` beside it.
+std::filesystem::path prefix() {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return {};
-  const std::filesystem::path path = program.parent_path().parent_path() / inside;
+  Dl_info here{};
+  if (dladdr(reinterpret_cast<const void*>(&prefix), &here) != 0 && here.dli_fname != nullptr) {
+    const std::filesystem::path file = here.dli_fname;
+    if (file.filename().string().starts_with("_core.")) return file.parent_path() / "installed";
+  }
+  return error ? std::filesystem::path() : program.parent_path().parent_path();
+}
+
+// PREFIX/`inside`; empty where there is no such file or folder.
+std::string installed(const char* inside) {
+  std::error_code error;
+  const std::filesystem::path path = prefix() / inside;
   return std::filesystem::exists(path, error) ? path.string() : std::string();
 }
 
@@ -46,8 +58,9 @@ std::string cache_directory() {
 }
 
 std::string chart_library_path() {
-  const std::string chosen = variable("PLEAT_PLOTLY");
-  return chosen.empty() ? PLEAT_SHARE_DIR "/plotly.min.js" : chosen;
+  if (const std::string chosen = variable("PLEAT_PLOTLY"); !chosen.empty()) return chosen;
+  const std::string file = installed("share/pleat/plotly.min.js");
+  return file.empty() ? PLEAT_SHARE_DIR "/plotly.min.js" : file;
 }
 
 bool gpu_required() { return variable("PLEAT_REQUIRE_GPU") == "1"; }

@@ -9,7 +9,8 @@
 namespace pleat {
 
 // PLEAT_CONFIG_DIR, else share/pleat/configs beside the bin folder of the program (where
-// `cmake --install` puts it), else the configs directory of the source tree this was built from.
+// `cmake --install` puts it) or in the folder `installed` of the Python module, else the configs
+// directory of the source tree this was built from.
 [[nodiscard]] std::string config_directory();
 
 // PLEAT_CACHE_DIR, else XDG_CACHE_HOME/pleat, else HOME/.cache/pleat; empty if none is set. What
@@ -20,7 +21,8 @@ namespace pleat {
 // where the build puts it. It may not be there.
 [[nodiscard]] std::string gpu_library_path();
 
-// PLEAT_PLOTLY, else where the set-up (pleat.sh) puts Plotly's minified script.
+// PLEAT_PLOTLY, else share/pleat/plotly.min.js where the configs are installed, else where the
+// set-up (pleat.sh) puts Plotly's minified script.
 [[nodiscard]] std::string chart_library_path();
 
 // PLEAT_REQUIRE_GPU=1: a GPU test that finds no GPU fails instead of being skipped.

@@ -12,8 +12,6 @@
 #include <utility>
 
 #include "application/capacity/find_offer.hpp"
-#include "console/exit_request.hpp"
-#include "console/output.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/capacity/answer.hpp"
 #include "planner/problem.hpp"
@@ -35,7 +33,8 @@ struct Task {
 
 class Capacity {
  public:
-  Capacity(const CapacityQuestion& question, int threads) : question_(question), threads_(threads) {
+  Capacity(const CapacityQuestion& question, int threads, const WorkHooks& hooks)
+      : question_(question), threads_(threads), hooks_(hooks) {
     answer_.model = question_.sites.front().target.model.name;
     answer_.tokens = question_.tokens;
     answer_.seq_len = question_.sites.front().target.workload.seq_len;
@@ -46,9 +45,9 @@ class Capacity {
 
   CapacityAnswer run() {
     find_offers();
-    if (!interrupt_pending()) conclude();
-    progress("");
-    if (interrupt_pending()) {
+    if (hooks_.goes_on()) conclude();
+    hooks_.tell("");
+    if (!hooks_.goes_on()) {
       answer_.complete = false;
       answer_.choice = choose(answer_.offers, answer_.goal);
     }
@@ -79,7 +78,7 @@ class Capacity {
     all_ = all.size();
     say_progress("");
     for_each_in_parallel(all.size(), threads, [&](std::size_t i) {
-      if (interrupt_pending()) return;
+      if (!hooks_.goes_on()) return;
       std::optional<Offer> found = offer(*all[i].site, all[i].gpus, inside);
       if (!found) return;
       const std::scoped_lock lock(mutex_);
@@ -93,13 +92,13 @@ class Capacity {
 
   // With the lock.
   void say_progress(const std::string& search) const {
-    progress(
+    hooks_.tell(
         fmt::format("{} of {} offers{}{}", answer_.offers.size(), all_, best_so_far(), search));
   }
 
   // Of one search among those that run side by side; false ends it.
   bool keep_searching(const CapacitySite& site, int gpus, const SearchProgress& p) const {
-    if (interrupt_pending()) return false;
+    if (!hooks_.goes_on()) return false;
     if (p.seconds < kQuiet) return true;
     const std::scoped_lock lock(mutex_);
     if (std::chrono::steady_clock::now() < next_word_) return true;
@@ -114,7 +113,7 @@ class Capacity {
 
   // Nothing: interrupted.
   std::optional<Offer> offer(const CapacitySite& site, int gpus, int threads) const {
-    return find_offer(question_, site, gpus, threads, [&](const SearchProgress& p) {
+    return find_offer(question_, site, gpus, threads, hooks_, [&](const SearchProgress& p) {
       return keep_searching(site, gpus, p);
     });
   }
@@ -155,7 +154,7 @@ class Capacity {
     const CapacitySite& site = site_of(answer_.offers[*fastest]);
     std::int64_t gpus = site.sizes.back();
     for (int i = 0; i < kDoublingsBeyond && (gpus *= 2) <= 16'777'216; ++i) {
-      progress(fmt::format("nothing is in time; {} x {}", gpus, site.target.cluster.name));
+      hooks_.tell(fmt::format("nothing is in time; {} x {}", gpus, site.target.cluster.name));
       auto found = offer(site, static_cast<int>(gpus), threads_);
       if (!found) break;
       larger.push_back(std::move(*found));
@@ -166,7 +165,7 @@ class Capacity {
   }
 
   void explain(const Offer& o) {
-    progress("what matters most");
+    hooks_.tell("what matters most");
     const CapacitySite& site = site_of(o);
     Problem problem = site.target;
     problem.workload.global_batch = o.job.global_batch;
@@ -186,6 +185,7 @@ class Capacity {
 
   const CapacityQuestion& question_;
   int threads_;
+  const WorkHooks& hooks_;
   CapacityAnswer answer_;
   std::size_t all_ = 0;         // offers to be found
   mutable std::mutex mutex_;    // of the offers and the progress line while they are searched
@@ -194,8 +194,9 @@ class Capacity {
 
 }  // namespace
 
-CapacityAnswer find_capacity(const CapacityQuestion& question, int threads) {
-  return Capacity(question, threads).run();
+CapacityAnswer find_capacity(const CapacityQuestion& question, int threads,
+                             const WorkHooks& hooks) {
+  return Capacity(question, threads, hooks).run();
 }
 
 }  // namespace pleat

@@ -4,12 +4,12 @@
 #pragma once
 
 #include "application/capacity/capacity_question.hpp"
+#include "application/work_hooks.hpp"
 #include "planner/capacity/answer.hpp"
 
 namespace pleat {
 
-// Tells the progress line. An interruption ends it early: the answer has what was found until then,
-// and is not `complete`.
-[[nodiscard]] CapacityAnswer find_capacity(const CapacityQuestion&, int threads);
+// Where the hooks end it early the answer has what was found until then, and is not `complete`.
+[[nodiscard]] CapacityAnswer find_capacity(const CapacityQuestion&, int threads, const WorkHooks&);
 
 }  // namespace pleat

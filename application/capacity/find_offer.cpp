@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "console/exit_request.hpp"
 #include "core/diagnostics.hpp"
 #include "core/quantity.hpp"
 #include "planner/capacity/answer.hpp"
@@ -48,7 +47,8 @@ struct Found {  // neither: interrupted
 };
 
 Found best_plan(const CapacitySite& site, const WorkloadSpec& workload, int gpus, int threads,
-                std::vector<int> pp, const KeepSearching& keep_searching) {
+                std::vector<int> pp, const WorkHooks& hooks,
+                const KeepSearching& keep_searching) {
   Problem problem = site.target;
   problem.workload = workload;
   SearchConfig config;
@@ -63,7 +63,7 @@ Found best_plan(const CapacitySite& site, const WorkloadSpec& workload, int gpus
   config.progress = keep_searching;
   try {
     SearchResult result = search(problem, config);
-    if (!interrupt_pending()) polish_layouts(problem, config, result);
+    if (hooks.goes_on()) polish_layouts(problem, config, result);
     // Interrupted, the best so far is better than nothing.
     if (!result.best.empty()) return {std::move(result.best.front()), {}};
     if (!result.optimal) return {};
@@ -108,7 +108,8 @@ Job job_of(const CapacitySite& site, const WorkloadSpec& workload, int gpus,
 }  // namespace
 
 std::optional<Offer> find_offer(const CapacityQuestion& request, const CapacitySite& site, int gpus,
-                                int threads, const KeepSearching& keep_searching) {
+                                int threads, const WorkHooks& hooks,
+                                const KeepSearching& keep_searching) {
   Offer o;
   o.cluster = site.target.cluster.name;
   o.gpus = gpus;
@@ -122,7 +123,8 @@ std::optional<Offer> find_offer(const CapacityQuestion& request, const CapacityS
   workload.global_batch = batch_of(request, site, gpus);
   o.tokens = tokens_with(request, site, workload.global_batch);
   const auto with_stages = [&](std::vector<int> pp) -> std::optional<Offer> {
-    const Found found = best_plan(site, workload, gpus, threads, std::move(pp), keep_searching);
+    const Found found =
+        best_plan(site, workload, gpus, threads, std::move(pp), hooks, keep_searching);
     if (!found.candidate && found.problem.empty()) return std::nullopt;
     Offer offer = o;
     offer.problem = found.problem;

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "application/capacity/capacity_question.hpp"
+#include "application/work_hooks.hpp"
 #include "planner/capacity/answer.hpp"
 #include "planner/search_config.hpp"
 
@@ -16,6 +17,7 @@ using KeepSearching = std::function<bool(const SearchProgress&)>;  // false ends
 
 // Nothing if it was interrupted before there was a plan; an offer that cannot be has a `problem`.
 [[nodiscard]] std::optional<Offer> find_offer(const CapacityQuestion&, const CapacitySite&,
-                                              int gpus, int threads, const KeepSearching&);
+                                              int gpus, int threads, const WorkHooks&,
+                                              const KeepSearching&);
 
 }  // namespace pleat

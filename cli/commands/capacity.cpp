@@ -4,12 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "application/request/plan_values.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/find_capacity.hpp"
 #include "cli/numerics_options.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
-#include "cli/plan_values.hpp"
+#include "cli/options/routing_options.hpp"
+#include "cli/options/token_words.hpp"
 
 namespace pleat::cli {
 namespace {

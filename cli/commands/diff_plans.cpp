@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "interop/exported.hpp"
-#include "cli/interop_targets.hpp"
+#include "application/exchange/export_target.hpp"
+#include "application/request/request.hpp"
 #include "cli/plan_options.hpp"
-#include "cli/request.hpp"
 #include "console/output.hpp"
 #include "console/tables.hpp"
 #include "interop/export_targets.hpp"
+#include "interop/exported.hpp"
 #include "simulator/estimate.hpp"
 
 namespace pleat::cli {

@@ -4,14 +4,14 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "application/exchange/export_target.hpp"
+#include "application/exchange/exported_plan.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/interop_targets.hpp"
 #include "cli/option_choices.hpp"
 #include "cli/options/output_options.hpp"
-#include "console/write_file.hpp"
 #include "console/output.hpp"
-#include "core/json/json_value.hpp"
-#include "interop/exported.hpp"
+#include "console/write_file.hpp"
+#include "core/json/text_file.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -22,47 +22,16 @@ struct ExportOptions {
   bool json = false;
 };
 
-std::string to_json(const interop::Exported& e, const ExportOptions& o) {
-  JsonValue settings = JsonValue::array();
-  for (const interop::Setting& s : e.settings) {
-    JsonValue values = JsonValue::array();
-    for (const std::string& value : s.values) values.push_back(value);
-    settings.push_back(JsonValue::object().set("name", s.name).set("values", std::move(values)));
-  }
-  JsonValue environment = JsonValue::object();
-  for (const auto& [name, value] : e.environment) environment.set(name, value);
-  JsonValue missing = JsonValue::array();
-  for (const interop::Remark& r : e.missing) {
-    missing.push_back(
-        JsonValue::object().set("field", r.field).set("value", r.value).set("text", r.text));
-  }
-  JsonValue notes = JsonValue::array();
-  for (const std::string& n : e.notes) notes.push_back(n);
-  JsonValue root = JsonValue::object();
-  root.set("target", o.target)
-      .set("framework", e.framework)
-      .set("version", e.version)
-      .set("settings", std::move(settings))
-      .set("environment", std::move(environment))
-      .set("missing", std::move(missing))
-      .set("notes", std::move(notes));
-  return root.dump() + "\n";
-}
-
 void run_export(const ExportOptions& o) {
   check_output(o.output);
-  const PlanDocument document = load_plan_document(o.plan_file);
-  const interop::Target target = parse_target(o.target);
-  const interop::Exported e =
-      interop::export_plan(target, {document, is_before_blackwell(document.cluster)}, o.plan_file);
-  const std::string text = interop::export_text(target, e, plan_title(document));
-  for (const interop::Remark& r : e.missing)
-    note("no counterpart: " + r.field + " = " + r.value + ": " + r.text);
-  if (!o.output.file.empty()) write_output(o.output, o.output.file, text);
+  const ExportedPlan p = export_document(
+      o.target, read_plan_document(read_text_file(o.plan_file), o.plan_file), o.plan_file);
+  for (const interop::Remark& r : p.exported.missing) note(remark_text(r));
+  if (!o.output.file.empty()) write_output(o.output, o.output.file, p.text);
   if (o.json)
-    print(to_json(e, o));
+    print(exported_json(p));
   else if (o.output.file.empty())
-    print(text);
+    print(p.text);
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ void capacity(const CapacityOptions& o) {
   check_outputs({o.html_file}, o.force);
   const CapacityQuestion question = read_capacity_request(o);
   catch_interrupts();
-  const CapacityAnswer answer = find_capacity(question, o.threads);
+  const CapacityAnswer answer =
+      find_capacity(question, o.threads, {[] { return !interrupt_pending(); }, progress});
   show(o, answer, question.assumed);
   if (interrupt_pending()) {
     flush_output();

@@ -3,7 +3,7 @@
 // `pleat capacity`: its question asked, its answer printed.
 #pragma once
 
-#include "cli/options/capacity_request.hpp"
+#include "application/request/capacity_request.hpp"
 
 namespace pleat::cli {
 

@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <memory>
 
+#include "application/exchange/export_target.hpp"
 #include "application/launch/follow_job.hpp"
 #include "application/launch/slurm_job.hpp"
 #include "cli/commands/commands.hpp"
-#include "cli/interop_targets.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
 #include "cli/options/output_options.hpp"
-#include "console/write_file.hpp"
 #include "console/output.hpp"
+#include "console/write_file.hpp"
 #include "core/diagnostics.hpp"
 #include "core/spec/catalog.hpp"
 #include "interop/launch.hpp"

@@ -4,14 +4,15 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "application/request/ineffective_search_options.hpp"
+#include "application/request/plan_values.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/find_plan.hpp"
 #include "cli/numerics_options.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
-#include "cli/options/ineffective_search_options.hpp"
 #include "cli/pin_options.hpp"
-#include "cli/plan_values.hpp"
+#include "cli/plan_options.hpp"
 
 namespace pleat::cli {
 namespace {

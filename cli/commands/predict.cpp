@@ -7,6 +7,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/commands/predict_plan.hpp"
 #include "cli/option_checks.hpp"
+#include "cli/plan_options.hpp"
 
 namespace pleat::cli {
 

@@ -5,8 +5,9 @@
 #include <memory>
 
 #include "cli/commands/commands.hpp"
-#include "cli/option_checks.hpp"
 #include "cli/commands/program_report.hpp"
+#include "cli/option_checks.hpp"
+#include "cli/plan_options.hpp"
 
 namespace pleat::cli {
 

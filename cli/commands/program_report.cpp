@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "cli/plan_values.hpp"
-#include "cli/request.hpp"
+#include "application/request/plan_values.hpp"
+#include "application/request/request.hpp"
 #include "console/output.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/json_value.hpp"

@@ -7,11 +7,12 @@
 #include <memory>
 #include <tuple>
 
+#include "application/request/request.hpp"
 #include "application/training/train_and_compare.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/options/run_options.hpp"
-#include "cli/request.hpp"
+#include "cli/plan_options.hpp"
 #include "console/write_file.hpp"
 #include "core/diagnostics.hpp"
 

@@ -4,22 +4,17 @@
 #pragma once
 
 #include <string>
-#include <vector>
+
+#include "application/validate/published_runs.hpp"
 
 namespace pleat::cli {
 
 struct ValidateOptions {
-  std::vector<std::string> rows;      // files; empty: the shipped ones
-  std::vector<std::string> tiers;     // only these; empty: all
-  std::vector<std::string> profiles;  // files to use in place of the shipped profiles
-  std::string profile_folder;         // every .json in it, likewise
-  std::string html_file, out_file;    // empty: none
-  bool force = false;                 // these files may be there already
-  bool recipes = false;               // rows of tier A against the best of a search
-  int learn = 0;                      // judge learning from so many runs; 0: not
-  int draws = 10;                     // of such runs
-  std::string know = "all";           // or tables, datasheet
-  int threads = 0;
+  ValidateQuestion question;
+  std::string html_file, out_file;  // empty: none
+  bool force = false;               // these files may be there already
+  int learn = 0;                    // judge learning from so many runs; 0: not
+  int draws = 10;                   // of such runs
   bool json = false;
 };
 

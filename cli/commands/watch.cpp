@@ -6,10 +6,10 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "application/request/token_count.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
-#include "cli/options/token_count.hpp"
 #include "console/exit_request.hpp"
 #include "console/output.hpp"
 #include "core/diagnostics.hpp"

@@ -6,8 +6,6 @@
 
 #include <charconv>
 
-#include "core/diagnostics.hpp"
-
 namespace pleat::cli {
 namespace {
 
@@ -40,17 +38,6 @@ TokenCount count_or_throw(const std::string& name, const std::string& text, cons
 }
 
 }  // namespace
-
-std::int64_t GlobalBatch::of(std::int64_t seq_len) const {
-  if (!tokens) return sequences.value_or(0);
-  if (*tokens % seq_len == 0) return *tokens / seq_len;
-  const std::int64_t below = *tokens / seq_len;
-  throw_config_error(ExitCode::bad_request, "--global-batch", "",
-                     fmt::format("{} tokens are no whole number of sequences of {}", *tokens,
-                                 seq_len),
-                     below > 0 ? fmt::format("{} or {} sequences", below, below + 1)
-                               : std::string("1 sequence"));
-}
 
 CLI::Option* add_seq_len(CLI::App& app, std::optional<std::int64_t>& seq_len,
                          const std::string& description) {

@@ -10,16 +10,9 @@
 #include <optional>
 #include <string>
 
+#include "application/request/global_batch.hpp"
+
 namespace pleat::cli {
-
-// --global-batch as typed.
-struct GlobalBatch {
-  std::optional<std::int64_t> sequences, tokens;
-
-  [[nodiscard]] bool has_value() const { return sequences || tokens; }
-  // In sequences of this length; ConfigError (bad_request) if the tokens do not make whole ones.
-  [[nodiscard]] std::int64_t of(std::int64_t seq_len) const;
-};
 
 CLI::Option* add_seq_len(CLI::App&, std::optional<std::int64_t>&, const std::string& description);
 CLI::Option* add_global_batch(CLI::App&, GlobalBatch&, const std::string& description);

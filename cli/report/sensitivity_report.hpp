@@ -4,19 +4,12 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
+#include "application/plan/search_plans.hpp"
 #include "console/tables.hpp"
 #include "core/json/json_value.hpp"
-#include "planner/report/sensitivity.hpp"
 
 namespace pleat::cli {
-
-struct SensitivityAnswer {
-  std::vector<PlanSwing> swings;
-  std::size_t plans = 0;  // priced under each change
-  bool searched = false;  // under each change anew, too
-};
 
 // One line an input: the first plan's step and the best plan under less and more of it.
 [[nodiscard]] Table sensitivity_table(const SensitivityAnswer&);

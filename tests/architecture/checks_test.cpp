@@ -40,20 +40,22 @@ TEST(LayerCheck, FindsAnIncludeThatPointsUp) {
 TEST(LayerCheck, KnowsEveryArrow) {
   const std::vector<std::string> folders = {
       "core",    "simulator", "planner",    "kernels",     "backend", "calibration",
-      "interop", "console",   "validation", "application", "cli",     "tests"};
+      "interop", "console",   "validation", "application", "cli",     "python",
+      "tests"};
   const std::vector<std::string> allowed = {
-      "x...........",  // core
-      "xx..........",  // simulator
-      "xxx.........",  // planner
-      "x..x........",  // kernels
-      "x..xx.......",  // backend
-      "xx.xxx......",  // calibration
-      "x.....x.....",  // interop
-      "x......x....",  // console
-      "xxx....xx...",  // validation
-      "xxxxxxxxxx..",  // application
-      "xxxxxxxxxxx.",  // cli
-      "xxxxxxxxxxxx",  // tests
+      "x............",  // core
+      "xx...........",  // simulator
+      "xxx..........",  // planner
+      "x..x.........",  // kernels
+      "x..xx........",  // backend
+      "xx.xxx.......",  // calibration
+      "x.....x......",  // interop
+      "x......x.....",  // console
+      "xxx....xx....",  // validation
+      "xxxxxxxxxx...",  // application
+      "xxxxxxxxxxx..",  // cli
+      "xxx...xxxx.x.",  // python: of cli the reports alone
+      "xxxxxxxxxxx.x",  // tests
   };
   for (std::size_t from = 0; from < folders.size(); ++from) {
     for (std::size_t to = 0; to < folders.size(); ++to) {
@@ -75,6 +77,14 @@ TEST(LayerCheck, InteropSeesOnlyCoreAndItself) {
   EXPECT_EQ(to_text(check_layers(tree.root())),
             "interop/slurm.cpp:3: interop may not include \"cli/c.hpp\"\n"
             "interop/slurm.cpp:4: interop may not include \"simulator/d.hpp\"\n");
+}
+
+TEST(LayerCheck, PythonSeesOnlyTheReportsOfTheCommandLine) {
+  const FakeTree tree;
+  for (const char* path : {"cli/report/a.hpp", "cli/b.hpp"}) tree.write(path, "");
+  tree.write("python/binding/c.cpp", include("cli/report/a.hpp") + include("cli/b.hpp"));
+  EXPECT_EQ(to_text(check_layers(tree.root())),
+            "python/binding/c.cpp:2: python may not include \"cli/b.hpp\"\n");
 }
 
 TEST(LayerCheck, FindsIncludesThatAreNotFromTheRoot) {

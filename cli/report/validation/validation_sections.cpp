@@ -11,10 +11,10 @@
 namespace pleat::cli {
 namespace {
 
-std::string percent(double fraction) { return fmt::format("{:.2f}%", 100 * fraction); }
+std::string in_percent(double fraction) { return fmt::format("{:.2f}%", 100 * fraction); }
 std::string signed_percent(double fraction) { return fmt::format("{:+.2f}%", 100 * fraction); }
 std::string seconds(double value) { return fmt::format("{:.4g}", value); }
-std::string gib(double bytes) { return fmt::format("{:.2f}", bytes / (1024.0 * 1024 * 1024)); }
+std::string gib_text(double bytes) { return fmt::format("{:.2f}", bytes / (1024.0 * 1024 * 1024)); }
 
 std::string share(std::size_t part, std::size_t whole) {
   return whole == 0 ? "-" : fmt::format("{:.0f}%", 100.0 * static_cast<double>(part) /
@@ -29,8 +29,8 @@ Section overview(const Summary& s) {
                   {{{"", Align::left}, {"rows"}, {"median"}, {"P90"}, {"mean"}, {"worst"}}, {}}};
   const auto add = [&](const char* name, const ErrorSummary& e) {
     if (e.count == 0) return;
-    section.table.rows.push_back({name, std::to_string(e.count), percent(e.median), percent(e.p90),
-                                  percent(e.mean), percent(e.worst)});
+    section.table.rows.push_back({name, std::to_string(e.count), in_percent(e.median),
+                                  in_percent(e.p90), in_percent(e.mean), in_percent(e.worst)});
   };
   add("step time", s.all);
   add("peak memory", s.memory);
@@ -54,7 +54,7 @@ Section by_value(const SummaryTable& table) {
   for (const SummaryLine& l : table.lines) {
     const ErrorSummary& e = l.errors;
     section.table.rows.push_back({l.value, std::to_string(e.count), std::to_string(l.missed),
-                                  percent(e.median), percent(e.p90), percent(e.mean),
+                                  in_percent(e.median), in_percent(e.p90), in_percent(e.mean),
                                   signed_percent(e.bias), share(l.inside_band, e.count)});
   }
   return section;
@@ -67,8 +67,8 @@ Section choosing(const Choosing& c) {
       "plan predicted best took than the best one. In order: pairs of plans whose order is "
       "predicted.",
       {{{"groups"}, {"pairs"}, {"mean regret"}, {"pairs in order"}},
-       {{std::to_string(c.groups), std::to_string(c.pairs), percent(c.mean_regret),
-         percent(c.concordance)}}}};
+       {{std::to_string(c.groups), std::to_string(c.pairs), in_percent(c.mean_regret),
+         in_percent(c.concordance)}}}};
 }
 
 Section peers(const PeerTable& s) {
@@ -87,13 +87,13 @@ Section peers(const PeerTable& s) {
                     {"pairs in order"}},
                    {}}};
   const auto mean_of = [](const ErrorSummary& e) {
-    return e.count == 0 ? std::string("-") : percent(e.mean);
+    return e.count == 0 ? std::string("-") : in_percent(e.mean);
   };
   for (const PeerLine& p : s.lines) {
     section.table.rows.push_back({p.name, mean_of(p.few), mean_of(p.many), mean_of(p.all),
                                   std::to_string(p.all.count), mean_of(p.memory),
-                                  choices.groups == 0 ? "-" : percent(p.choosing.mean_regret),
-                                  choices.pairs == 0 ? "-" : percent(p.choosing.concordance)});
+                                  choices.groups == 0 ? "-" : in_percent(p.choosing.mean_regret),
+                                  choices.pairs == 0 ? "-" : in_percent(p.choosing.concordance)});
   }
   return section;
 }
@@ -158,8 +158,8 @@ std::vector<std::string> row_cells(const ComparedRun& row) {
   cells.push_back(seconds(e.low.base()));
   cells.push_back(seconds(e.high.base()));
   cells.push_back(row.memory_error
-                      ? fmt::format("{} / {}", gib(*row.run.measured.peak_bytes),
-                                    gib(static_cast<double>(e.peak_allocated_bytes())))
+                      ? fmt::format("{} / {}", gib_text(*row.run.measured.peak_bytes),
+                                    gib_text(static_cast<double>(e.peak_allocated_bytes())))
                       : "-");
   cells.push_back(terms_of(*row.prediction));
   return cells;

@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// A command line turned into checked specs: which model, cluster, profile, workload and plan, and
+// what was assumed because nobody said it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "application/request/plan_words.hpp"
+#include "application/target.hpp"
+
+namespace pleat {
+
+// ConfigError names every missing or wrong option. Each of model, cluster, gpus, seq_len and
+// global_batch must be given.
+[[nodiscard]] Target resolve_target(const TargetOptions&);
+
+// A plan from flags, or from --plan; satisfies every named rule, else ConfigError.
+[[nodiscard]] Request resolve_request(const PlanOptions&);
+
+// The plan that the flags mean on this target, rules checked; `assumed` gets what was not given.
+// `where` stands before the messages: the flag they came from, or empty.
+[[nodiscard]] Plan resolve_shape(const ShapeOptions&, const Target&, const std::string& where,
+                                 std::vector<std::string>& assumed);
+
+[[nodiscard]] Precision default_precision(Runtime);
+
+}  // namespace pleat

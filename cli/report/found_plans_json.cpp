@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/report/found_plans_json.hpp"
+
+#include "cli/report/alternatives_report.hpp"
+#include "cli/report/explain_report.hpp"
+#include "cli/report/numerics_report.hpp"
+#include "cli/report/recipes_report.hpp"
+#include "cli/report/sensitivity_report.hpp"
+#include "cli/report/step_report.hpp"
+
+namespace pleat::cli {
+
+JsonValue found_plans_json(const FoundPlans& found) {
+  const Target& t = found.target;
+  const StepEstimate& best = found.answer.result.best.front().estimate;
+  JsonValue document = search_json(found.answer.result, t, found.answer.search);
+  set_alternatives(found.answer, t, document);
+  JsonValue assumed = JsonValue::array();
+  for (const std::string& flag : t.assumed) assumed.push_back(flag);
+  document.set("numerics", numerics_json(found.numerics))
+      .set("compared", recipes_json(found.recipes))
+      .set("assumed", assumed);
+  if (found.tokens) {
+    document.set("training", training_json(training_time(best, t.workload, *found.tokens)));
+  }
+  if (found.sensitivity) document.set("sensitivity", sensitivity_json(*found.sensitivity));
+  if (found.why) document.set("explain", explanation_json(best, t.cluster, *found.why));
+  return document;
+}
+
+}  // namespace pleat::cli
