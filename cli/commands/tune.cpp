@@ -3,7 +3,10 @@
 // pleat tune
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "application/tune/replay.hpp"
 #include "application/tune/tune.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
@@ -57,12 +60,29 @@ void add_tune_command(CLI::App& app, Action& action) {
   command->add_flag("--recalibrate", o->recalibrate,
                     "Measure even if the folder's profile is fresh");
   command->add_flag("--json", o->json, "Print JSON");
+  const auto replayed = std::make_shared<std::vector<std::string>>();
+  CLI::Option* const replay = command->add_option(
+      "--replay", *replayed,
+      "Judge the choice of trials instead, over files of measured runs as `pleat validate` takes: "
+      "time lost after 1 to 5 trials, beside random choice and the prediction's order");
+  for (CLI::Option* option : command->get_options()) {
+    if (option != replay && option->get_name() != "--json" && option->get_name() != "--help")
+      replay->excludes(option);
+  }
   command->footer("Examples:\n"
                   "  pleat tune\n"
                   "  pleat tune --data corpus.txt --steps 200 --out runs/first\n"
                   "  pleat tune --plans 12 --rounds 5 --recalibrate\n"
-                  "  pleat tune --ranks 2 --recalibrate --json");
-  command->callback([&action, o] { action = [o] { tune(*o); }; });
+                  "  pleat tune --ranks 2 --recalibrate --json\n"
+                  "  pleat tune --replay configs/validation/vtrain.jsonl");
+  command->callback([&action, o, replayed] {
+    action = [o, replayed] {
+      if (replayed->empty())
+        tune(*o);
+      else
+        replay_files(*replayed, o->json);
+    };
+  });
 }
 
 }  // namespace pleat::cli
