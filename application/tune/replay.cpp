@@ -24,7 +24,8 @@ namespace {
 constexpr std::size_t kLeastPlans = 5;
 
 // The least of the first trials; trials that a small group does not have lose nothing.
-Regrets regrets_in_order(const std::vector<double>& regrets, const std::vector<std::size_t>& order) {
+Regrets regrets_in_order(const std::vector<double>& regrets,
+                         const std::vector<std::size_t>& order) {
   Regrets r{};
   double least = regrets[order.front()];
   for (std::size_t i = 0; i < kReplayTrials; ++i) {
@@ -66,7 +67,7 @@ void replay(GroupToReplay& g) {
   g.group.chosen = regrets_in_order(regrets, chosen_order(*g.profile, g.runs));
 }
 
-Replay::Line line_of(const std::vector<ReplayedGroup>& groups, Regrets ReplayedGroup::* member) {
+Replay::Line line_of(const std::vector<ReplayedGroup>& groups, Regrets ReplayedGroup::*member) {
   Replay::Line line;
   for (std::size_t i = 0; i < kReplayTrials; ++i) {
     for (const ReplayedGroup& g : groups) {
@@ -93,7 +94,8 @@ std::string replay_text(const Replay& r) {
   const auto row = [&](const char* name, const Replay::Line& line) {
     std::vector<std::string> cells{name};
     for (const double v : line.mean) cells.push_back(fmt::format("{:.2f}%", 100 * v));
-    for (const std::size_t i : {0, 2, 4}) cells.push_back(fmt::format("{:.1f}%", 100 * line.worst[i]));
+    for (const std::size_t i : {0, 2, 4})
+      cells.push_back(fmt::format("{:.1f}%", 100 * line.worst[i]));
     table.rows.push_back(std::move(cells));
   };
   row("random", r.random);
@@ -199,13 +201,12 @@ void replay_files(const std::vector<std::string>& files, bool json) {
     for (MeasuredRun& run : read_runs(read_text_file(file), file)) runs.push_back(std::move(run));
   }
   RunCatalog catalog({});
-  const Replay replayed =
-      replay_trials(compare_runs(runs, catalog, 0), catalog, kLeastPlans, 0);
+  const Replay replayed = replay_trials(compare_runs(runs, catalog, 0), catalog, kLeastPlans, 0);
   if (replayed.groups.empty()) {
-    throw_config_error(ExitCode::bad_file, files.front(), "group",
-                       fmt::format("no group has {} plans that are predicted and measured",
-                                   kLeastPlans),
-                       "rows as `pleat validate` takes, several with the same \"group\"");
+    throw_config_error(
+        ExitCode::bad_file, files.front(), "group",
+        fmt::format("no group has {} plans that are predicted and measured", kLeastPlans),
+        "rows as `pleat validate` takes, several with the same \"group\"");
   }
   print(json ? replay_json(replayed).dump() + "\n" : replay_text(replayed));
 }

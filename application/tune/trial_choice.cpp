@@ -81,8 +81,7 @@ std::optional<TrialChoice::Next> TrialChoice::next() const {
   std::optional<double> to_beat;
   for (std::size_t i = 0; i < plans_.size(); ++i) {
     if (states_[i] != State::measured && states_[i] != State::running) continue;
-    const double took =
-        states_[i] == State::measured ? plans_[i].measured : outlooks_[i].seconds;
+    const double took = states_[i] == State::measured ? plans_[i].measured : outlooks_[i].seconds;
     to_beat = std::min(to_beat.value_or(took), took);
   }
   std::optional<Next> next;
@@ -90,8 +89,9 @@ std::optional<TrialChoice::Next> TrialChoice::next() const {
     if (states_[i] != State::open) continue;
     const TrialOutlook& o = outlooks_[i];
     const double gain = to_beat ? expected_improvement(o, *to_beat) / *to_beat : 0;
-    const bool better = !next || (to_beat && gain != next->gain ? gain > next->gain
-                                                                : o.seconds < next->outlook.seconds);
+    const bool better =
+        !next ||
+        (to_beat && gain != next->gain ? gain > next->gain : o.seconds < next->outlook.seconds);
     if (better) next = Next{i, o, gain};
   }
   return next;

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Which plan is tried next, and how the choice is judged.
+#include "application/tune/trial_choice.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,7 +10,6 @@
 #include <numeric>
 
 #include "application/tune/replay.hpp"
-#include "application/tune/trial_choice.hpp"
 #include "core/spec/catalog.hpp"
 
 namespace pleat {
