@@ -77,6 +77,7 @@ TrialJob trial_job(const TrialsOptions& o, const Target& t, int number) {
   };
   set("PATH", path_with_us());
   set("MASTER_PORT", std::to_string(29500 + number % 1000));  // of several on one node
+  set("MIMALLOC_SHOW_ERRORS", "1");  // `pleat train` without memory then says so before it aborts
   if (!o.script.empty()) {
     set("PLEAT_TRIAL", std::to_string(number));
     set("PLEAT_TRIAL_PLAN", trial_plan_file(o, number));

@@ -26,11 +26,11 @@ constexpr std::size_t kMostTrialLog = std::size_t{1} << 28;
 constexpr int kTrialWarmup = 3;
 constexpr std::size_t kLongestWords = 200;
 
-// PyTorch, CUDA, NCCL, `pleat train`, C++, the kernel's log, Slurm.
-constexpr std::array<std::string_view, 8> kMemoryWords{
-    "CUDA out of memory",   "OutOfMemoryError", "CUDA error: out of memory",
-    "error: out of memory", "std::bad_alloc",   "oom_kill event",
-    "oom-kill event",       "Out Of Memory"};
+// PyTorch, CUDA, NCCL, `pleat train` and its allocator, C++, the kernel's log, Slurm.
+constexpr std::array<std::string_view, 9> kMemoryWords{
+    "CUDA out of memory",   "OutOfMemoryError",       "CUDA error: out of memory",
+    "error: out of memory", "out of memory in 'new'", "std::bad_alloc",
+    "oom_kill event",       "oom-kill event",         "Out Of Memory"};
 
 bool has(std::string_view text, std::string_view words) {
   return text.find(words) != std::string_view::npos;

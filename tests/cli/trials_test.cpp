@@ -165,7 +165,7 @@ TEST(Trials, AKilledTuningFindsWhatEndedMeanwhile) {
   const Words words =
       tune_on("local") + Words{"--trials", "2", "--script",
                                script("1) sleep 0.5; steps 6 0.100 ;;\n*) steps 6 0.200 ;;\n")};
-  disturb_pleat(words, "trial 1:", [](pid_t process) { kill(process, SIGKILL); });
+  (void)disturb_pleat(words, "trial 1:", [](pid_t process) { kill(process, SIGKILL); });
   std::this_thread::sleep_for(std::chrono::seconds(1));
   const Said run = run_pleat(words);
   EXPECT_EQ(run.exit_code, 0) << run.err;
@@ -185,9 +185,9 @@ TEST(Trials, AJobThatNobodyNotedIsFoundAndOneThatWasNotStartedIsStarted) {
               SQLITE_OK);
     sqlite3_close(db);
   };
-  disturb_pleat(words, "trial 1:", [](pid_t process) { kill(process, SIGKILL); });
+  (void)disturb_pleat(words, "trial 1:", [](pid_t process) { kill(process, SIGKILL); });
   forget();
-  disturb_pleat(words, "1 of them running", [](pid_t process) { kill(process, SIGKILL); });
+  (void)disturb_pleat(words, "1 of them running", [](pid_t process) { kill(process, SIGKILL); });
   EXPECT_EQ(runs(), "1\n");
   std::this_thread::sleep_for(std::chrono::seconds(2));
   forget();
