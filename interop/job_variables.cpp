@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <string_view>
+
 namespace pleat::interop {
 namespace {
 
@@ -71,7 +73,14 @@ use() { # variable, what it is, its flags, flags instead of it
 }  // namespace
 
 std::vector<JobVariable> job_variables(const Launch& l) {
-  return l.trainer == Trainer::pleat ? of_pleat() : of_megatron(l);
+  std::vector<JobVariable> list = l.trainer == Trainer::pleat ? of_pleat() : of_megatron(l);
+  if (l.slots.trial) {
+    std::erase_if(list, [](const JobVariable& v) {
+      const std::string_view name = v.name;
+      return name == "CHECKPOINTS" || name == "SAVE_INTERVAL" || name == "SAVE_EVERY";
+    });
+  }
+  return list;
 }
 
 std::string variables_text(const Launch& l) {

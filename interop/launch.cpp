@@ -124,6 +124,7 @@ std::vector<std::string> script_arguments(const Launch& l) {
       words.insert(words.end(), {"--moe-router-dtype", "fp32", "--moe-router-load-balancing-type",
                                  l.expert_bias ? "seq_aux_loss" : "aux_loss"});
     }
+    if (l.slots.trial) words.insert(words.end(), {"--eval-iters", "0"});
   }
   words.insert(words.end(), l.slots.extra.begin(), l.slots.extra.end());
   return words;
@@ -178,12 +179,24 @@ std::string pleat_text(const Launch& l) {
   return text +
          fmt::format(
              "\n# Further arguments of this file go to `pleat train`: data, steps, learning rate.\n"
-             "exec \"${{launcher[@]}}\" -np {} \\\n  pleat train --resume \"${{PLEAT_ARGS[@]}}\" "
+             "exec \"${{launcher[@]}}\" -np {} \\\n  pleat train{} \"${{PLEAT_ARGS[@]}}\" "
              "\"$@\"\n",
-             l.gpus);
+             l.gpus, l.slots.trial ? "" : " --resume");
 }
 
 }  // namespace
+
+std::string local_text(const Launch& l) {
+  std::string text = script_head(l);
+  if (l.trainer == Trainer::pleat) {
+    return text + fmt::format("\nexec pleat train{} \"${{PLEAT_ARGS[@]}}\" \"$@\"\n",
+                              l.slots.trial ? "" : " --resume");
+  }
+  return text + fmt::format(
+                    "\nexec torchrun --standalone --nproc-per-node {} \\\n  {} "
+                    "\"${{MEGATRON_ARGS[@]}}\" \"$@\"\n",
+                    l.gpus, shell_word(l.slots.script, "--script"));
+}
 
 std::string mpirun_text(const Launch& l) {
   if (l.trainer == Trainer::pleat) return pleat_text(l);

@@ -31,6 +31,9 @@ struct LaunchSlots {
   std::string claim;  // Kubernetes: a volume claim, mounted at /workspace
   JobKind kind = JobKind::train_job;
   int grace_seconds = 300;  // before the job ends, to save a last checkpoint
+  // A trial of a few steps: no checkpoints, no evaluation, under Slurm not queued again and, if
+  // smaller than a node, beside others.
+  bool trial = false;
 };
 
 struct Launch {
@@ -58,9 +61,10 @@ void check_launch(const Launch&);
 
 [[nodiscard]] std::string slurm_text(const Launch&);
 [[nodiscard]] std::string mpirun_text(const Launch&);
+[[nodiscard]] std::string local_text(const Launch&);  // this host: one process, or torchrun
 [[nodiscard]] std::string kubernetes_text(const Launch&);
 
-// Used by the three texts above. The environment variables of the job, by name.
+// Used by the texts above. The environment variables of the job, by name.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> job_environment(const Launch&);
 // The arguments of the script: those of the export, those for a clean stop, those of the user.
 [[nodiscard]] std::vector<std::string> script_arguments(const Launch&);

@@ -88,10 +88,14 @@ std::string directives(const Launch& l) {
   line(fmt::format("ntasks-per-node={}", l.ranks_per_node()));
   if (l.on_gpus) line(fmt::format("gpus-per-node={}", l.ranks_per_node()));
   if (s.segment > 0) line(fmt::format("segment={}", s.segment));
-  line("exclusive");
+  if (!s.trial || l.gpus >= l.gpus_per_node) line("exclusive");
   named("time", s.time);
-  line(fmt::format("signal=B:USR1@{}", s.grace_seconds));
-  line("requeue");
+  if (s.trial) {
+    line("no-requeue");
+  } else {
+    line(fmt::format("signal=B:USR1@{}", s.grace_seconds));
+    line("requeue");
+  }
   line("open-mode=append");
   line("output=%x-%j.out");
   return text;
@@ -117,15 +121,19 @@ std::string in_container(const LaunchSlots& s) {
 std::string slurm_text(const Launch& l) {
   const LaunchSlots& s = l.slots;
   std::string text = "#!/bin/bash\n" + directives(l) + "set -euo pipefail\n\n" + variables_text(l) +
-                     std::string(kRestarts).substr(1) + arguments_text(l) + use_variables_text(l);
+                     (s.trial ? "" : std::string(kRestarts).substr(1)) + arguments_text(l) +
+                     use_variables_text(l);
   const bool pleat = l.trainer == Trainer::pleat;
   if (l.on_gpus) text += fmt::format("\nexport PLEAT_GPUS_PER_NODE={}\n", l.ranks_per_node());
   text +=
       "MASTER_ADDR=\"$(scontrol show hostnames \"$SLURM_JOB_NODELIST\" | head -n 1)\"\n"
-      "export MASTER_ADDR MASTER_PORT=29500\n";
+      "export MASTER_ADDR MASTER_PORT=";
+  text += s.trial ? "\"${MASTER_PORT:-29500}\"\n" : "29500\n";  // of several on one node
   if (l.on_gpus) text += kCheck;
   if (pleat) text += kSecret;
-  text += kTrap;
+  if (!s.trial) text += kTrap;
+  // In the background, so that the shell sees signals while it runs.
+  const std::string end = s.trial ? "\n" : " &\n" + std::string(kEnd).substr(1);
   // Pleat's ranks end together by themselves, and say why; 75 after SIGTERM is no reason to kill.
   const std::string srun =
       fmt::format("srun --kill-on-bad-exit={} --label --cpu-bind=none", pleat ? 0 : 1) +
@@ -133,15 +141,15 @@ std::string slurm_text(const Launch& l) {
   if (pleat) {
     // The ranks learn from srun who they are.
     text += "\n# Further arguments of sbatch go to `pleat train`.\n" + srun +
-            " \\\n  pleat train --resume \"${PLEAT_ARGS[@]}\" \"$@\" &\n";
-    return text + std::string(kEnd).substr(1);
+            " \\\n  pleat train" + (s.trial ? "" : " --resume") + " \"${PLEAT_ARGS[@]}\" \"$@\"";
+    return text + end;
   }
   text +=
       "\n# Further arguments of sbatch go to the script.\n"
       "# shellcheck disable=SC2016\n" +
       srun + " \\\n  " + kRank + " \\\n  " + shell_word(s.script, "--script") +
-      " \"${MEGATRON_ARGS[@]}\" \"$@\" &\n";
-  return text + std::string(kEnd).substr(1);
+      " \"${MEGATRON_ARGS[@]}\" \"$@\"";
+  return text + end;
 }
 
 }  // namespace pleat::interop

@@ -22,35 +22,9 @@ constexpr double kSlowStep = 1.5;     // times the median
 constexpr double kNoTrend = 0.02;     // what two medians differ by without being worth a word
 constexpr double kRanksDiffer = 0.1;  // a timer's slowest rank over its fastest
 
-// Of Megatron-LM's arguments those that make it another run.
-void check_same_run(const interop::RunLog& log, const PlanDocument& d, const WatchOptions& o) {
-  Diagnostics problems;
-  const auto same = [&](const char* name, std::int64_t wanted) {
-    const auto found = log.arguments.find(name);
-    if (found == log.arguments.end() || found->second.empty()) return;
-    const std::string& said = found->second.front();
-    if (said == std::to_string(wanted) || said == "None") return;
-    problems.error(ExitCode::verification, o.log, name,
-                   fmt::format("is {} in the log, {} in {}", said, wanted, o.plan),
-                   "the plan that this run was started with");
-  };
-  const Plan& p = d.plan;
-  same("world_size", d.gpus);
-  same("seq_length", d.workload.seq_len);
-  same("global_batch_size", d.workload.global_batch);
-  same("micro_batch_size", p.micro_batch);
-  same("tensor_model_parallel_size", p.attention.tp);
-  same("context_parallel_size", p.attention.cp);
-  same("pipeline_model_parallel_size", p.attention.pp);
-  if (d.model.moe) same("expert_model_parallel_size", p.expert.ep);
-  same("num_layers", d.model.layers);
-  same("hidden_size", d.model.hidden);
-  problems.throw_if_errors();
-}
-
 void add_plan(const interop::RunLog& log, const WatchOptions& o, WatchReport& r) {
   const PlanDocument d = read_plan_document(read_text_file(o.plan), o.plan);
-  check_same_run(log, d, o);
+  require_same_run(log, d, o.log, o.plan);
   r.predicted = price_document(d, d.cluster, o.profile, o.plan);
   if (!o.tokens) return;
   const double a_step = static_cast<double>(d.workload.global_batch * d.workload.seq_len);
@@ -143,6 +117,32 @@ const char* verdict_name(WatchReport::Verdict verdict) {
 }
 
 }  // namespace
+
+void require_same_run(const interop::RunLog& log, const PlanDocument& d,
+                      const std::string& log_file, const std::string& plan_file) {
+  Diagnostics problems;
+  const auto same = [&](const char* name, std::int64_t wanted) {
+    const auto found = log.arguments.find(name);
+    if (found == log.arguments.end() || found->second.empty()) return;
+    const std::string& said = found->second.front();
+    if (said == std::to_string(wanted) || said == "None") return;
+    problems.error(ExitCode::verification, log_file, name,
+                   fmt::format("is {} in the log, {} in {}", said, wanted, plan_file),
+                   "the plan that this run was started with");
+  };
+  const Plan& p = d.plan;
+  same("world_size", d.gpus);
+  same("seq_length", d.workload.seq_len);
+  same("global_batch_size", d.workload.global_batch);
+  same("micro_batch_size", p.micro_batch);
+  same("tensor_model_parallel_size", p.attention.tp);
+  same("context_parallel_size", p.attention.cp);
+  same("pipeline_model_parallel_size", p.attention.pp);
+  if (d.model.moe) same("expert_model_parallel_size", p.expert.ep);
+  same("num_layers", d.model.layers);
+  same("hidden_size", d.model.hidden);
+  problems.throw_if_errors();
+}
 
 WatchReport::Verdict WatchReport::verdict() const {
   if (!predicted) return Verdict::unknown;

@@ -46,6 +46,11 @@ struct WatchReport {
   [[nodiscard]] bool is_over() const { return planned_steps > 0 && step >= planned_steps; }
 };
 
+// Compares those of Megatron-LM's arguments that make it another run. ConfigError (verification)
+// names all that differ; nothing for a log that does not print them.
+void require_same_run(const interop::RunLog&, const PlanDocument&, const std::string& log_file,
+                      const std::string& plan_file);
+
 // Throws ConfigError: a log that cannot be read or has no step (bad_file), a plan file that is
 // wrong, a log whose arguments contradict the plan (verification).
 [[nodiscard]] WatchReport watch_run(const WatchOptions&);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 
 #include "core/diagnostics.hpp"
@@ -41,10 +42,19 @@ std::string field(const std::string& text, const std::string& name) {
   return text.substr(begin, text.find_first_of(" \n", begin) - begin);
 }
 
+// Assignments before a command.
+std::string with_variables(const JobEnvironment& variables) {
+  std::string text;
+  for (const auto& [name, value] : variables)
+    text += name + "=" + interop::shell_word(value, name) + " ";
+  return text;
+}
+
 }  // namespace
 
-void check_job_file(const std::string& file) {
-  const Said said = shell("PLEAT_CHECK_ONLY=1 bash " + interop::shell_word(file, "--out"));
+void check_job_file(const std::string& file, const JobEnvironment& variables) {
+  const Said said = shell(with_variables(variables) + "PLEAT_CHECK_ONLY=1 bash " +
+                          interop::shell_word(file, "--out"));
   if (said.code == 0) return;
   Diagnostics problems;
   for (std::size_t begin = 0; begin < said.text.size();) {
@@ -55,8 +65,17 @@ void check_job_file(const std::string& file) {
   problems.throw_if_errors();
 }
 
-std::string submit_to_slurm(const std::string& file) {
-  const Said said = shell("sbatch --parsable " + interop::shell_word(file, "--out"));
+void require_slurm() {
+  if (shell("command -v sbatch").code == 0) return;
+  throw_config_error(ExitCode::device_or_io, "sbatch", "", "is not installed here",
+                     "a login node of the cluster");
+}
+
+std::string submit_to_slurm(const std::string& file, const std::vector<std::string>& options,
+                            const JobEnvironment& variables) {
+  std::string line = with_variables(variables) + "sbatch --parsable";
+  for (const std::string& option : options) line += " " + interop::shell_word(option, "sbatch");
+  const Said said = shell(line + " " + interop::shell_word(file, "--out"));
   const auto fail = [&](const std::string& message, const char* hint) {
     throw_config_error(ExitCode::device_or_io, "sbatch", "", message, hint);
   };
@@ -82,12 +101,31 @@ bool SlurmState::is_over() const {
 SlurmState slurm_state(const std::string& job) {
   const Said said = shell("scontrol show job -o " + interop::shell_word(job, "job"));
   SlurmState s;
-  if (said.code != 0) return s;
+  if (said.code != 0) {
+    s.forgotten = said.text.find("Invalid job id") != std::string::npos;
+    return s;
+  }
   s.state = field(said.text, "JobState");
   s.reason = field(said.text, "Reason");
   s.log = field(said.text, "StdOut");
+  const std::string code = field(said.text, "ExitCode");  // "1:0"
+  s.exit_code = std::atoi(code.c_str());
+  if (const std::size_t colon = code.find(':'); colon != std::string::npos)
+    s.signal = std::atoi(code.c_str() + colon + 1);
   if (s.state.empty()) s.state = "UNKNOWN";
   return s;
+}
+
+std::string find_slurm_job(const std::string& name) {
+  const Said said =
+      shell("squeue --noheader --states=all --format=%i --name=" +
+            interop::shell_word(name, "job"));
+  if (said.code != 0) return "";
+  return said.text.substr(0, said.text.find_first_not_of("0123456789"));
+}
+
+void cancel_slurm_job(const std::string& job) {
+  static_cast<void>(shell("scancel --full " + interop::shell_word(job, "job")));
 }
 
 }  // namespace pleat

@@ -24,10 +24,13 @@ constexpr std::size_t kWarmupSteps = 3;  // allocation, autotuning, the first gr
 
 enum class RunFileKind { plan, rows, train_log, megatron_log };
 
-// By its first object: a plan document, a row, a step; else a log of Megatron.
+// By its first object: a plan document, a row, a step; else a log, of whom its lines say.
 RunFileKind run_file_kind(const std::string& text) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string::npos || text[begin] != '{') return RunFileKind::megatron_log;
+  if (begin == std::string::npos || text[begin] != '{') {
+    const bool pleat = interop::read_run_log(text).writer == "pleat train";
+    return pleat ? RunFileKind::train_log : RunFileKind::megatron_log;
+  }
   const std::string_view line =
       std::string_view(text).substr(begin, text.find('\n', begin) - begin);
   const auto has = [&](const char* key) { return line.find(key) != std::string_view::npos; };
@@ -55,7 +58,7 @@ LoggedRun read_train_log(const std::string& text, const std::string& file,
   const interop::RunLog log = interop::read_run_log(text);
   if (log.steps.empty()) {
     throw_config_error(ExitCode::bad_file, file, "", "has no finished step",
-                       "lines of pleat train --log-json");
+                       "the output of pleat train, or its --log-json");
   }
   std::vector<double> seconds;
   for (std::size_t i = warmup_of(log.steps.size()); i < log.steps.size(); ++i)

@@ -36,17 +36,6 @@ RunToLearn ready(const ModelSpec& model, const WorkloadSpec& workload, const Pla
   return run;
 }
 
-RunToLearn ready(const LoggedRun& log, const ClusterSpec& cluster) {
-  const PlanDocument& d = log.document;
-  require_valid({d.model, d.workload, d.plan, d.gpus}, log.file);
-  RunToLearn run = ready(d.model, d.workload, d.plan, d.runtime, cluster, "");
-  run.file = log.file;
-  run.name = log.file;
-  run.what = fmt::format("{}, {} steps", what_ran(d.model_name, d.gpus, d.plan), log.steps);
-  run.measured = log.seconds;
-  return run;
-}
-
 struct Origin {
   std::string where, cluster;
   Runtime runtime = Runtime::megatron;
@@ -110,6 +99,17 @@ FoundProfile profile_to_begin(const std::string& asked, const std::string& clust
 
 }  // namespace
 
+RunToLearn run_to_learn(const LoggedRun& log, const ClusterSpec& cluster) {
+  const PlanDocument& d = log.document;
+  require_valid({d.model, d.workload, d.plan, d.gpus}, log.file);
+  RunToLearn run = ready(d.model, d.workload, d.plan, d.runtime, cluster, "");
+  run.file = log.file;
+  run.name = log.file;
+  run.what = fmt::format("{}, {} steps", what_ran(d.model_name, d.gpus, d.plan), log.steps);
+  run.measured = log.seconds;
+  return run;
+}
+
 RunToLearn run_to_learn(const MeasuredRun& row, const RunRequest& request, const Plan& plan,
                         double measured_seconds) {
   RunToLearn run =
@@ -139,7 +139,7 @@ RunsOfCluster runs_of_cluster(const std::vector<GivenRun>& given, const std::str
   RunCatalog catalog(r.profile, r.cluster);
   for (const GivenRun& one : given) {
     if (const auto* log = std::get_if<LoggedRun>(&one)) {
-      r.runs.push_back(ready(*log, r.cluster));
+      r.runs.push_back(run_to_learn(*log, r.cluster));
       continue;
     }
     const auto& row = std::get<MeasuredRun>(one);

@@ -18,6 +18,9 @@ namespace pleat {
 [[nodiscard]] RunToLearn run_to_learn(const MeasuredRun&, const RunRequest&, const Plan&,
                                       double measured_seconds);
 
+// A log of a plan whose rules are checked.
+[[nodiscard]] RunToLearn run_to_learn(const LoggedRun&, const ClusterSpec&);
+
 struct RunsOfCluster {
   ClusterSpec cluster;
   Profile profile;           // to begin with

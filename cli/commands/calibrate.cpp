@@ -19,7 +19,7 @@ void add_learning(CLI::App& command, FromRunsOptions& o) {
       command.add_option("--from-runs", o.files,
                          "Learn from runs instead of measuring: rows as `pleat validate` takes, "
                          "Megatron logs with their arguments, or a plan file and then logs of it "
-                         "(of `pleat train --log-json` or Megatron)");
+                         "(of `pleat train` or Megatron)");
   command.add_option("--profile", o.profile, "With --from-runs: the profile to begin with")
       ->check(offers_configs(ConfigKind::profile))
       ->needs(runs);

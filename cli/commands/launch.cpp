@@ -7,6 +7,7 @@
 
 #include "application/exchange/export_target.hpp"
 #include "application/launch/follow_job.hpp"
+#include "application/launch/plan_launch.hpp"
 #include "application/launch/slurm_job.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
@@ -39,29 +40,15 @@ void run_launch(LaunchOptions o) {
   const PlanDocument document = load_plan_document(o.plan_file);
   const ClusterSpec cluster = load_cluster(o.cluster.empty() ? document.cluster : o.cluster);
   const bool pleat = o.trainer.empty() ? document.runtime == Runtime::pleat : o.trainer == "pleat";
-  const bool on_gpus = !pleat || cluster.shared_cores == 0;
+  const auto trainer = pleat ? interop::Trainer::pleat : interop::Trainer::megatron;
   const interop::Exported exported =
-      pleat ? interop::pleat_arguments(o.plan_file, on_gpus, PLEAT_VERSION)
-            : interop::export_plan(interop::Target::megatron,
-                                   {document, is_before_blackwell(cluster.name)}, o.plan_file);
+      launch_arguments(document, o.plan_file, trainer, cluster, PLEAT_VERSION);
   const auto kind = std::find(kKinds.begin(), kKinds.end(), o.kind);
   o.slots.kind = static_cast<interop::JobKind>(kind - kKinds.begin());
   o.slots.engine = o.engine == "apptainer" ? interop::ContainerEngine::apptainer
                                            : interop::ContainerEngine::pyxis;
-  const interop::Launch launch{
-      .exported = exported,
-      .trainer = pleat ? interop::Trainer::pleat : interop::Trainer::megatron,
-      .on_gpus = on_gpus,
-      .title = plan_title(document),
-      .gpus = document.gpus,
-      .gpus_per_node = o.gpus_per_node > 0 ? o.gpus_per_node : cluster.gpus_per_node,
-      .nvlink_domain =
-          cluster.tiers.front().size > 0 ? cluster.tiers.front().size : cluster.gpus_per_node,
-      .expert_parallel = document.plan.expert.ep,
-      .hybridep = document.model.moe && document.plan.dispatcher == Dispatcher::hybridep,
-      .moe = document.model.moe.has_value(),
-      .expert_bias = document.model.moe && document.model.moe->expert_bias,
-      .slots = o.slots};
+  const interop::Launch launch =
+      launch_of(document, exported, trainer, cluster, o.gpus_per_node, o.slots);
   check_launch(launch);
   const std::string text = o.launcher == "slurm"    ? slurm_text(launch)
                            : o.launcher == "mpirun" ? mpirun_text(launch)

@@ -1,24 +1,59 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // pleat tune
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <utility>
 
+#include "application/tune/replay.hpp"
 #include "application/tune/tune.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/commands/tune_trials.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
+#include "core/diagnostics.hpp"
 
 namespace pleat::cli {
+namespace {
+
+constexpr std::int64_t kMostHere = 65'536;  // tokens of a sequence, sequences of a step
+
+// Without trials it runs here, with the profile that it measures.
+void only_with_trials(CLI::App& command) {
+  CLI::Option* const on = command.get_option("--on");
+  for (const char* option :
+       {"--cluster", "--gpus", "--runtime", "--profile", "--capacity-factor",
+        "--straggler-slowdown", "--documents", "--routing", "--imbalance",
+        "--pad-to-capacity", "--accept-mismatch"})
+    command.get_option(option)->needs(on);
+}
+
+TuneOptions with_target(TuneOptions o, const TargetOptions& target) {
+  if (!target.model.empty()) o.model = target.model;
+  o.seq_len = target.seq_len.value_or(o.seq_len);
+  if (target.global_batch.has_value()) o.global_batch = target.global_batch.of(o.seq_len);
+  for (const auto& [flag, value] :
+       {std::pair{"--seq-len", o.seq_len}, {"--global-batch", o.global_batch}}) {
+    if (value <= kMostHere) continue;
+    throw_config_error(ExitCode::bad_request, flag, "",
+                       fmt::format("{} is more than {}, on this machine", value, kMostHere));
+  }
+  return o;
+}
+
+}  // namespace
 
 void add_tune_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "tune", "The whole loop here: calibrate, plan, train the winner, check the prediction");
+      "tune",
+      "The whole loop here: calibrate, plan, train the winner, check the prediction; with --on, "
+      "trials of the best plans on a cluster");
   const auto o = std::make_shared<TuneOptions>();
-  command
-      ->add_option("-m,--model", o->model, "Name of a shipped model or a Hugging Face config.json")
-      ->check(offers_configs(ConfigKind::model))
-      ->capture_default_str();
+  const auto target = std::make_shared<TargetOptions>();
+  const auto trials = std::make_shared<TuneTrialsOptions>();
+  add_target_options(*command, *target);
   command->add_option("-d,--data", o->data, "What to train on, as `pleat train --data` says it")
       ->capture_default_str();
   command
@@ -33,13 +68,9 @@ void add_tune_command(CLI::App& app, Action& action) {
   command->add_option("--ranks", o->ranks, "Ranks, threads of this process")
       ->capture_default_str()
       ->check(in_range(1, 64));
-  command->add_option("-s,--seq-len", o->seq_len, "Tokens of a sequence")
-      ->capture_default_str()
-      ->check(in_range(1, 65'536));
-  command->add_option("-b,--global-batch", o->global_batch, "Sequences of a step")
-      ->capture_default_str()
-      ->check(in_range(1, 65'536));
-  command->add_option("--steps", o->steps, "Training steps (default: about 40 seconds of them)")
+  command
+      ->add_option("--steps", o->steps,
+                   "Training steps (default: about 40 seconds of them; 10 of each trial)")
       ->check(in_range(1, 1'000'000));
   command->add_option("--rounds", o->rounds, "Rounds of the comparison")
       ->capture_default_str()
@@ -53,16 +84,49 @@ void add_tune_command(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->check(in_range(0.0, 1.0));
   command->add_option("-o,--out", o->out, "Folder for the profile, the plan and the traces "
-                                          "(default: tune in Pleat's cache folder)");
+                                          "(default: tune in Pleat's cache folder); of trials: "
+                                          "one that all nodes see (pleat-tune)");
   command->add_flag("--recalibrate", o->recalibrate,
                     "Measure even if the folder's profile is fresh");
   command->add_flag("--json", o->json, "Print JSON");
+  const auto replayed = std::make_shared<std::vector<std::string>>();
+  CLI::Option* const replay = command->add_option(
+      "--replay", *replayed,
+      "Judge the choice of trials instead, over files of measured runs as `pleat validate` takes: "
+      "time lost after 1 to 5 trials, beside random choice and the prediction's order");
+  add_trials_options(*command, *trials);
+  only_with_trials(*command);
+  for (CLI::Option* option : command->get_options()) {
+    if (option != replay && option->get_name() != "--json" && option->get_name() != "--help")
+      replay->excludes(option);
+  }
   command->footer("Examples:\n"
                   "  pleat tune\n"
                   "  pleat tune --data corpus.txt --steps 200 --out runs/first\n"
                   "  pleat tune --plans 12 --rounds 5 --recalibrate\n"
-                  "  pleat tune --ranks 2 --recalibrate --json");
-  command->callback([&action, o] { action = [o] { tune(*o); }; });
+                  "  pleat tune --ranks 2 --recalibrate --json\n"
+                  "  pleat tune --on slurm --runtime megatron --model qwen3-30b-a3b --cluster "
+                  "h100-sxm --gpus 64 \\\n"
+                  "      --seq-len 4096 --global-batch 512 --trials 12 --budget 2h --parallel 2 "
+                  "--dry-run\n"
+                  "  pleat tune --on local --model tiny-moe --gpus 4 --seq-len 128 --global-batch "
+                  "32 --steps 8\n"
+                  "  pleat tune --on slurm --script train.sbatch --model mixtral-8x7b --cluster "
+                  "h100-sxm \\\n"
+                  "      --gpus 64 --seq-len 4096 --global-batch 256\n"
+                  "  pleat tune --replay configs/validation/vtrain.jsonl\n"
+                  "With --on, one job a trial; what was run is kept in --trials-file, and the same "
+                  "command goes on.");
+  command->callback([&action, command, o, target, trials, replayed] {
+    action = [command, o, target, trials, replayed] {
+      if (!replayed->empty())
+        replay_files(*replayed, o->json);
+      else if (!trials->on.empty())
+        run_tune_trials(*command, *trials, *target, *o);
+      else
+        tune(with_target(*o, *target));
+    };
+  });
 }
 
 }  // namespace pleat::cli
