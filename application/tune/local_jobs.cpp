@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Trials as processes of this host.
+#include <algorithm>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
