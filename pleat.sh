@@ -356,7 +356,7 @@ run_wheel() {
   say "building the wheel"
   rm -rf "$raw" "$build"/wheel/*.whl
   mkdir -p "$raw"
-  local settings=(-C "build-dir=$build/wheel/cmake" -C "cmake.define.Python_EXECUTABLE=$tools/python")
+  local settings=(-C "build-dir=$root/build-wheel" -C "cmake.define.Python_EXECUTABLE=$tools/python")
   if [[ -e "$build/share/plotly.min.js" ]]; then
     settings+=(-C "cmake.define.PLEAT_PLOTLY_SCRIPT=$build/share/plotly.min.js")
   fi
