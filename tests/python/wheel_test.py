@@ -77,7 +77,7 @@ class Wheel(unittest.TestCase):
                 name = line.split()[0]
                 ours = self.folder.name in line
                 system = re.match(
-                    r"(/lib64/ld-|linux-vdso|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.so)", name
+                    r"(/lib64/ld-|linux-vdso|lib(c|m|z|dl|rt|pthread|stdc\+\+|gcc_s)\.so)", name
                 )
                 self.assertTrue(ours or system, line)
 
