@@ -357,11 +357,12 @@ run_wheel() {
   say "building the wheel"
   rm -rf "$raw" "$build"/wheel/*.whl
   mkdir -p "$raw"
-  local settings=(-C "build-dir=$build/wheel/cmake" -C "cmake.define.Python_EXECUTABLE=$tools/python")
+  local settings=(-C "build-dir=$root/build-wheel" -C "cmake.define.Python_EXECUTABLE=$tools/python")
   if [[ -e "$build/share/plotly.min.js" ]]; then
     settings+=(-C "cmake.define.PLEAT_PLOTLY_SCRIPT=$build/share/plotly.min.js")
   fi
-  logged env "PATH=$tools:$PATH" "$tools/python" -m pip --disable-pip-version-check wheel "$root" \
+  # The compiler of the other builds, by the same name, so that ccache knows what they compiled.
+  logged env "PATH=$tools:$PATH" CXX=c++ "$tools/python" -m pip --disable-pip-version-check wheel "$root" \
     --no-deps --no-build-isolation -w "$raw" "${settings[@]}"
   logged env "PATH=$tools:$PATH" "$tools/auditwheel" repair -w "$build/wheel" "$raw"/*.whl
   ls "$build"/wheel/*.whl

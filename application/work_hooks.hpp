@@ -8,10 +8,12 @@
 
 namespace pleat {
 
-// Both may be empty, and are called by one thread at a time of those that work.
+// Both may be empty.
 struct WorkHooks {
-  std::function<bool()> keep_on;                // asked often; false: end with what there is
-  std::function<void(const std::string&)> say;  // what begins now; an empty text: it is over
+  // Asked often, by several threads at once; false: end with what there is.
+  std::function<bool()> keep_on;
+  // What begins now, by one thread at a time; an empty text: it is over.
+  std::function<void(const std::string&)> say;
   [[nodiscard]] bool goes_on() const { return !keep_on || keep_on(); }
   void tell(const std::string& text) const {
     if (say) say(text);

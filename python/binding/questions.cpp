@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/binding/questions.hpp"
 
-#include <algorithm>
-#include <limits>
+#include <array>
 
 #include "application/request/ineffective_search_options.hpp"
 

@@ -71,8 +71,10 @@ class Plan:
         What runs beside what.
     fp8_dispatch, fp8_combine, fp8_attention, fp8_head : bool
         What else is in fp8.
-    no_grad_overlap, no_param_overlap, no_sequence_parallel, no_fp8_params, no_flash_attention : bool
+    no_grad_overlap, no_param_overlap, no_sequence_parallel : bool
         What is usual and left out.
+    no_fp8_params, no_flash_attention : bool
+        Likewise.
     overlap_cpu_optimizer : bool
         Transfers beside the CPU's step.
     """

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from . import _core, _html, _pandas
@@ -98,7 +99,7 @@ class Explanation:
             (c.change, _html.seconds(c.step_s), _html.seconds(c.gain_s), c.fits)
             for c in self.changes[:10]
         ]
-        return f"<p>{self.sentences}</p>" + _html.table(
+        return f"<p>{escape(self.sentences)}</p>" + _html.table(
             "single changes", ("change", "step", "gain", "fits"), rows
         )
 

@@ -48,9 +48,23 @@ class SameAnswers(unittest.TestCase):
         for arguments in (
             {**MIXTRAL, "tp": 2, "pp": 2, "ep": 8},
             {**MIXTRAL, "ep": 8, "recompute": "full:2", "tokens": "1T", "explain": True},
-            {**DEEPSEEK, "pp": 2, "vpp": 8, "ep": 32, "precision": "mxfp8", "layout": "Et*4|(t*4|)*14tmL"},
-            {**DENSE, "tp": 4, "cp": 2, "cp_comm": "p2p", "offload": "core_attn", "fp8_attention": True,
-             "precision": "mxfp8"},
+            {
+                **DEEPSEEK,
+                "pp": 2,
+                "vpp": 8,
+                "ep": 32,
+                "precision": "mxfp8",
+                "layout": "Et*4|(t*4|)*14tmL",
+            },
+            {
+                **DENSE,
+                "tp": 4,
+                "cp": 2,
+                "cp_comm": "p2p",
+                "offload": "core_attn",
+                "fp8_attention": True,
+                "precision": "mxfp8",
+            },
             {**MIXTRAL, "ep": 8, "routing": "aux-loss", "documents": [1024, 4096]},
             {**HERE},
         ):
@@ -59,10 +73,33 @@ class SameAnswers(unittest.TestCase):
 
     def test_plan(self) -> None:
         for arguments in (
-            {**MIXTRAL, "tp": [1, 2], "pp": 2, "dispatcher": ["deepep", "alltoall"], "neighbours": 100},
-            {**MIXTRAL, "ep_overlap": "off", "tp": 2, "pp": 4, "top": 3, "neighbours": 0, "numerics": "recipe",
-             "explain": True},
-            {**DENSE, "tp": 4, "pp": [1, 2], "precision": "bf16", "compare": "tp=4,pp=2", "neighbours": 0},
+            {
+                **MIXTRAL,
+                "tp": [1, 2],
+                "pp": 2,
+                "dispatcher": ["deepep", "alltoall"],
+                "neighbours": 100,
+            },
+            {
+                **MIXTRAL,
+                "ep_overlap": "off",
+                "tp": 2,
+                "pp": 4,
+                "top": 3,
+                "neighbours": 0,
+                "numerics": "recipe",
+                "explain": True,
+            },
+            {
+                **DENSE,
+                "tp": 4,
+                "pp": [1, 2],
+                "precision": "bf16",
+                "compare": "tp=4,pp=2",
+                # On several threads the counts of this search differ from run to run.
+                "threads": 1,
+                "neighbours": 0,
+            },
         ):
             with self.subTest(arguments=arguments):
                 self.compare("plan", _core.plan(dict(arguments))[0], arguments)
@@ -83,7 +120,9 @@ class SameAnswers(unittest.TestCase):
         self.compare("validate", _core.validate(dict(arguments)), arguments)
 
     def test_model(self) -> None:
-        self.assertEqual(run("model", "deepseek-v3", "--json").stdout, _core.model("deepseek-v3", 4096))
+        self.assertEqual(
+            run("model", "deepseek-v3", "--json").stdout, _core.model("deepseek-v3", 4096)
+        )
 
 
 class TypedLayer(unittest.TestCase):
@@ -97,7 +136,9 @@ class TypedLayer(unittest.TestCase):
             pleat.Workload(seq_len=4096, global_batch=256),
             pleat.Plan(tp=2, pp=2, ep=8),
         )
-        printed = json.loads(run("predict", *options_of({**MIXTRAL, "tp": 2, "pp": 2, "ep": 8}), "--json").stdout)
+        printed = json.loads(
+            run("predict", *options_of({**MIXTRAL, "tp": 2, "pp": 2, "ep": 8}), "--json").stdout
+        )
         self.assertEqual(p.report, printed)
         self.assertEqual(p.step_s, printed["step_s"])
         self.assertEqual((p.low_s, p.high_s), tuple(printed["band_s"]))
@@ -107,7 +148,9 @@ class TypedLayer(unittest.TestCase):
 
     def test_plan_files(self) -> None:
         workload = pleat.Workload(seq_len=4096, global_batch=256)
-        found = pleat.plan("mixtral-8x7b", "h100-sxm", 64, workload, tp=2, pp=2, neighbours=0, top=2)
+        found = pleat.plan(
+            "mixtral-8x7b", "h100-sxm", 64, workload, tp=2, pp=2, neighbours=0, top=2
+        )
         self.assertEqual(len(found), 2)
         self.assertLessEqual(found.plans[0].step_s, found.plans[1].step_s)
         with tempfile.TemporaryDirectory() as folder:
@@ -128,13 +171,21 @@ class TypedLayer(unittest.TestCase):
                 self.assertEqual(json.loads(printed.stdout), exported.report)
 
     def test_explanation(self) -> None:
-        x = pleat.explain("mixtral-8x7b", "h100-sxm", 64, pleat.Workload(4096, 256), pleat.Plan(tp=2, ep=8))
+        x = pleat.explain(
+            "mixtral-8x7b", "h100-sxm", 64, pleat.Workload(4096, 256), pleat.Plan(tp=2, ep=8)
+        )
         self.assertGreater(len(x.changes), 10)
         self.assertIn("The step takes", x.sentences)
 
     def test_capacity(self) -> None:
-        answer = pleat.capacity("mixtral-8x7b", tokens="1T", deadline="60d", clusters=["h100-sxm"],
-                                gpus=[256, 512], price={"h100-sxm": 2.5})
+        answer = pleat.capacity(
+            "mixtral-8x7b",
+            tokens="1T",
+            deadline="60d",
+            clusters=["h100-sxm"],
+            gpus=[256, 512],
+            price={"h100-sxm": 2.5},
+        )
         assert answer.cheapest is not None and answer.fastest is not None
         self.assertEqual(answer.cheapest.gpus, 256)
         self.assertEqual(answer.fastest.gpus, 512)
@@ -144,9 +195,42 @@ class TypedLayer(unittest.TestCase):
             import pandas  # noqa: F401
         except ImportError:
             self.skipTest("pandas is not installed")
-        p = pleat.predict("mixtral-8x7b", "h100-sxm", 64, pleat.Workload(4096, 256), pleat.Plan(ep=8))
+        p = pleat.predict(
+            "mixtral-8x7b", "h100-sxm", 64, pleat.Workload(4096, 256), pleat.Plan(ep=8)
+        )
         table = p.to_pandas()
         self.assertAlmostEqual(table["time_s"].sum(), p.step_s, places=9)
+
+    def test_notebooks(self) -> None:
+        workload = pleat.Workload(4096, 256)
+        job = ("mixtral-8x7b", "h100-sxm", 64, workload)
+        prediction = pleat.predict(*job, pleat.Plan(ep=8), explain=True)
+        shown = [
+            pleat.Model.from_hf("mixtral-8x7b"),
+            pleat.Cluster.load("h100-sxm"),
+            prediction,
+            prediction.plan_file,
+            prediction.explanation,
+            pleat.plan(*job, tp=2, pp=2, neighbours=0),
+            pleat.estimate([pleat.Plan(ep=8)], *job),
+            pleat.export(prediction.plan_file, to="megatron"),
+        ]
+        for one in shown:
+            page = one._repr_html_()
+            self.assertEqual(page.count("<table>"), page.count("</table>"))
+            self.assertGreater(page.count("<td"), 2, type(one))
+
+    def test_specifications(self) -> None:
+        self.assertIn("mixtral-8x7b", pleat.models())
+        self.assertIn("h100-sxm", pleat.clusters())
+        self.assertEqual(pleat.Model.from_hf("mixtral-8x7b").parameters["total"], 46702792704)
+        profile = pleat.Profile.load("h100-sxm-megatron")
+        by_name = pleat.predict("mixtral-8x7b", "h100-sxm", 64, pleat.Workload(4096, 256))
+        given = pleat.predict(
+            "mixtral-8x7b", "h100-sxm", 64, pleat.Workload(4096, 256), profile=profile
+        )
+        self.assertEqual(given.step_s, by_name.step_s)
+        self.assertEqual(given.report["profile"], "h100-sxm-megatron")
 
     def test_plans_have_every_field(self) -> None:
         import dataclasses

@@ -6,6 +6,7 @@ import pickle
 import tempfile
 import unittest
 from pathlib import Path
+from typing import Any
 
 from command import options_of, run
 
@@ -56,7 +57,10 @@ class SameErrors(unittest.TestCase):
             ({**TARGET, "slack": 0.1}, pleat.RequestError),
             ({**TARGET, "tp": 1 << 30}, pleat.RequestError),
             ({**TARGET, "no_offload": True, "optimizer_offload": "on"}, pleat.RequestError),
-            ({**TARGET, "model": "llama3-70b", "gpus": 1, "global_batch": 1}, pleat.NothingFitsError),
+            (
+                {**TARGET, "model": "llama3-70b", "gpus": 1, "global_batch": 1},
+                pleat.NothingFitsError,
+            ),
         ):
             with self.subTest(arguments=arguments):
                 self.compare("plan", arguments, kind)
@@ -70,10 +74,24 @@ class SameErrors(unittest.TestCase):
                 pleat.PlanFile.load(file)
 
     def test_capacity_that_nothing_meets(self) -> None:
-        printed = run("capacity", "--model", "mixtral-8x7b", "--tokens", "1T", "--deadline", "1d",
-                      "--clusters", "h100-sxm", "--gpus", "256", "--json")
+        printed = run(
+            "capacity",
+            "--model",
+            "mixtral-8x7b",
+            "--tokens",
+            "1T",
+            "--deadline",
+            "1d",
+            "--clusters",
+            "h100-sxm",
+            "--gpus",
+            "256",
+            "--json",
+        )
         with self.assertRaises(pleat.NothingFitsError) as caught:
-            pleat.capacity("mixtral-8x7b", tokens="1T", deadline="1d", clusters=["h100-sxm"], gpus="256")
+            pleat.capacity(
+                "mixtral-8x7b", tokens="1T", deadline="1d", clusters=["h100-sxm"], gpus="256"
+            )
         self.assertEqual(caught.exception.text + "\n", printed.stderr)
         self.assertEqual(printed.returncode, caught.exception.exit_code)
         self.assertEqual(len(caught.exception.answer.offers), 1)
@@ -85,13 +103,17 @@ class OfTheModule(unittest.TestCase):
     def test_types(self) -> None:
         workload = pleat.Workload(4096, 256)
         with self.assertRaisesRegex(TypeError, "gpus: must be a whole number, not 'many'"):
-            pleat.predict("mixtral-8x7b", "h100-sxm", "many", workload)  # type: ignore[arg-type]
+            many: Any = "many"
+            pleat.predict("mixtral-8x7b", "h100-sxm", many, workload)
         with self.assertRaisesRegex(TypeError, "tp: must be a whole number, not 2.0"):
-            pleat.predict("mixtral-8x7b", "h100-sxm", 64, workload, pleat.Plan(tp=2.0))  # type: ignore[arg-type]
+            half: Any = 2.0
+            pleat.predict("mixtral-8x7b", "h100-sxm", 64, workload, pleat.Plan(tp=half))
 
     def test_unknown_pins(self) -> None:
         with self.assertRaisesRegex(pleat.RequestError, "unknown argument 'dispatchr'") as caught:
-            pleat.plan("mixtral-8x7b", "h100-sxm", 64, pleat.Workload(4096, 256), dispatchr="deepep")
+            pleat.plan(
+                "mixtral-8x7b", "h100-sxm", 64, pleat.Workload(4096, 256), dispatchr="deepep"
+            )
         self.assertIn("did you mean dispatcher", caught.exception.text)
 
     def test_pickle(self) -> None:

@@ -58,8 +58,13 @@ class SameNumbers(unittest.TestCase):
         self.assertEqual(e.step_s[best], e.step_s[e.fits].min())
 
     def test_wrong_words(self) -> None:
-        e = pleat.estimate([{"dispatcher": "deepp"}, {"dispatcherr": "deepep"}, {"ep": 8}], "mixtral-8x7b", "h100-sxm",
-                           64, WORKLOAD)
+        e = pleat.estimate(
+            [{"dispatcher": "deepp"}, {"dispatcherr": "deepep"}, {"ep": 8}],
+            "mixtral-8x7b",
+            "h100-sxm",
+            64,
+            WORKLOAD,
+        )
         self.assertEqual(sorted(e.problems), [0, 1])
         self.assertIn("did you mean", e.problems[1])
 

@@ -23,7 +23,9 @@ except KeyboardInterrupt:
     sys.exit(0)
 print("went on", flush=True)
 """
-SEARCH = """pleat.plan("deepseek-v3", "gb300-nvl72", 1024, pleat.Workload(4096, 4096), numerics="any")"""
+SEARCH = (
+    """pleat.plan("deepseek-v3", "gb300-nvl72", 1024, pleat.Workload(4096, 4096), numerics="any")"""
+)
 BOOKING = """pleat.capacity("deepseek-v3", tokens="15T", deadline="60d", gpus="1024..16384",
                    clusters=["h100-sxm", "gb200-nvl72"])"""
 ESTIMATES = """
@@ -35,7 +37,9 @@ class Interrupt(unittest.TestCase):
     """SIGINT while the work is in C++."""
 
     def interrupt(self, code: str) -> None:
-        process = subprocess.Popen([sys.executable, "-c", LONG % code], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [sys.executable, "-c", LONG % code], stdout=subprocess.PIPE, text=True
+        )
         assert process.stdout is not None
         self.assertEqual(process.stdout.readline(), "begins\n")
         time.sleep(1.5)
@@ -72,7 +76,9 @@ class Lock(unittest.TestCase):
         thread = threading.Thread(target=count)
         thread.start()
         begin = time.monotonic()
-        pleat.plan("mixtral-8x7b", "h100-sxm", 64, pleat.Workload(4096, 256), time_limit=1, tp=[1, 2, 4])
+        pleat.plan(
+            "mixtral-8x7b", "h100-sxm", 64, pleat.Workload(4096, 256), time_limit=1, tp=[1, 2, 4]
+        )
         took = time.monotonic() - begin
         over = True
         thread.join()

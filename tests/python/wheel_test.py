@@ -62,25 +62,47 @@ class Wheel(unittest.TestCase):
         return ran.stdout + ran.stderr
 
     def test_name_says_what_it_needs(self) -> None:
-        self.assertRegex(self.wheel.name, r"^pleat-[0-9.]+-cp3\d+-(cp3\d+|abi3)-manylinux_2_\d+_x86_64")
+        self.assertRegex(
+            self.wheel.name, r"^pleat-[0-9.]+-cp3\d+-(cp3\d+|abi3)-manylinux_2_\d+_x86_64"
+        )
 
     def test_finds_every_library(self) -> None:
         where = self.run_in_folder("python", "-c", "import pleat; print(pleat.__path__[0])").strip()
         for file in (Path(where) / "installed" / "bin" / "pleat", *Path(where).glob("_core*.so")):
-            linked = subprocess.run(["ldd", file], capture_output=True, text=True, check=True).stdout
+            linked = subprocess.run(
+                ["ldd", file], capture_output=True, text=True, check=True
+            ).stdout
             self.assertNotIn("not found", linked)
             for line in linked.splitlines():
                 name = line.split()[0]
                 ours = self.folder.name in line
-                system = re.match(r"(/lib64/ld-|linux-vdso|lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.so)", name)
+                system = re.match(
+                    r"(/lib64/ld-|linux-vdso|lib(c|m|z|dl|rt|pthread|stdc\+\+|gcc_s)\.so)", name
+                )
                 self.assertTrue(ours or system, line)
 
     def test_command(self) -> None:
         self.assertIn("mixtral-8x7b", self.run_in_folder("pleat", "models"))
         self.assertIn("error: ", self.run_in_folder("pleat", "plan", code=2))
         self.assertIn("mixtral-8x7b", self.run_in_folder("python", "-m", "pleat", "models"))
-        self.run_in_folder("pleat", "predict", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "64",
-                           "--seq-len", "4096", "--global-batch", "256", "--ep", "8", "--html", "page.html")
+        self.run_in_folder(
+            "pleat",
+            "predict",
+            "--model",
+            "mixtral-8x7b",
+            "--cluster",
+            "h100-sxm",
+            "--gpus",
+            "64",
+            "--seq-len",
+            "4096",
+            "--global-batch",
+            "256",
+            "--ep",
+            "8",
+            "--html",
+            "page.html",
+        )
         self.assertIn("Plotly", (self.home / "page.html").read_text(encoding="utf-8"))
 
     def test_examples_of_the_readme(self) -> None:
@@ -99,7 +121,9 @@ class Wheel(unittest.TestCase):
         pleat = str(self.bin / "pleat")
         for name in ("answers_test", "errors_test", "estimates_test"):
             with self.subTest(name=name):
-                self.run_in_folder("python", str(ROOT / "tests" / "python" / f"{name}.py"), PLEAT_BINARY=pleat)
+                self.run_in_folder(
+                    "python", str(ROOT / "tests" / "python" / f"{name}.py"), PLEAT_BINARY=pleat
+                )
 
 
 if __name__ == "__main__":
