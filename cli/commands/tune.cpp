@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <utility>
 
@@ -20,14 +22,34 @@ namespace {
 
 constexpr std::int64_t kMostHere = 65'536;  // tokens of a sequence, sequences of a step
 
-// Without trials it runs here, with the profile that it measures.
-void only_with_trials(CLI::App& command) {
-  CLI::Option* const on = command.get_option("--on");
+// What was typed and has no meaning: beside --replay everything, without --on what only trials
+// read. Without them it runs here, with the profile that it measures.
+void refuse_ineffective(const CLI::App& command, const std::vector<const CLI::Option*>& of_trials) {
+  Diagnostics problems;
+  const bool replays = command.count("--replay") > 0, trials = command.count("--on") > 0;
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || name == "--replay" || name == "--json") continue;
+    if (replays)
+      problems.error(ExitCode::bad_request, "", name, "has no effect with --replay", "leave it out");
+    else if (!trials && std::ranges::find(of_trials, option) != of_trials.end())
+      problems.error(ExitCode::bad_request, "", name, "has no effect without --on",
+                     "--on slurm, mpirun or local");
+  }
+  problems.throw_if_errors();
+}
+
+// Those of the job that only trials read, and all that was declared after the first `before`.
+std::vector<const CLI::Option*> trial_options(const CLI::App& command, std::size_t before) {
+  std::vector<const CLI::Option*> list;
   for (const char* option :
        {"--cluster", "--gpus", "--runtime", "--profile", "--capacity-factor",
-        "--straggler-slowdown", "--documents", "--routing", "--imbalance",
-        "--pad-to-capacity", "--accept-mismatch"})
-    command.get_option(option)->needs(on);
+        "--straggler-slowdown", "--documents", "--routing", "--imbalance", "--pad-to-capacity",
+        "--accept-mismatch"})
+    list.push_back(command.get_option(option));
+  const std::vector<const CLI::Option*> all = command.get_options();
+  list.insert(list.end(), all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
+  return list;
 }
 
 TuneOptions with_target(TuneOptions o, const TargetOptions& target) {
@@ -90,16 +112,12 @@ void add_tune_command(CLI::App& app, Action& action) {
                     "Measure even if the folder's profile is fresh");
   command->add_flag("--json", o->json, "Print JSON");
   const auto replayed = std::make_shared<std::vector<std::string>>();
-  CLI::Option* const replay = command->add_option(
+  command->add_option(
       "--replay", *replayed,
       "Judge the choice of trials instead, over files of measured runs as `pleat validate` takes: "
       "time lost after 1 to 5 trials, beside random choice and the prediction's order");
+  const std::size_t before = command->get_options().size();
   add_trials_options(*command, *trials);
-  only_with_trials(*command);
-  for (CLI::Option* option : command->get_options()) {
-    if (option != replay && option->get_name() != "--json" && option->get_name() != "--help")
-      replay->excludes(option);
-  }
   command->footer("Examples:\n"
                   "  pleat tune\n"
                   "  pleat tune --data corpus.txt --steps 200 --out runs/first\n"
@@ -117,8 +135,9 @@ void add_tune_command(CLI::App& app, Action& action) {
                   "  pleat tune --replay configs/validation/vtrain.jsonl\n"
                   "With --on, one job a trial; what was run is kept in --trials-file, and the same "
                   "command goes on.");
-  command->callback([&action, command, o, target, trials, replayed] {
-    action = [command, o, target, trials, replayed] {
+  command->callback([&action, command, before, o, target, trials, replayed] {
+    action = [command, before, o, target, trials, replayed] {
+      refuse_ineffective(*command, trial_options(*command, before));
       if (!replayed->empty())
         replay_files(*replayed, o->json);
       else if (!trials->on.empty())

@@ -78,14 +78,12 @@ void refuse_for_launcher(const CLI::App& command, const std::string& on) {
 }  // namespace
 
 void add_trials_options(CLI::App& command, TuneTrialsOptions& o) {
-  const std::vector<CLI::Option*> before = command.get_options();
-  CLI::Option* const on =
-      command
-          .add_option("--on", o.on,
-                      "Run the best plans for a few steps each where they are to train: local, "
-                      "mpirun or slurm")
-          ->check(offers({"local", "mpirun", "slurm"}))
-          ->group(kTrials);
+  command
+      .add_option("--on", o.on,
+                  "Run the best plans for a few steps each where they are to train: local, "
+                  "mpirun or slurm")
+      ->check(offers({"local", "mpirun", "slurm"}))
+      ->group(kTrials);
   TrialsOptions& t = o.trials;
   const auto option = [&](const char* name, auto& value, const char* what) {
     return command.add_option(name, value, what)->capture_default_str()->group(kTrials);
@@ -112,9 +110,6 @@ void add_trials_options(CLI::App& command, TuneTrialsOptions& o) {
   add_numerics_options(command, o.search.numerics.fields);
   add_search_pins(command, o.search);
   add_search_limits(command, o.search);
-  for (CLI::Option* const added : command.get_options()) {
-    if (added != on && std::ranges::find(before, added) == before.end()) added->needs(on);
-  }
 }
 
 void run_tune_trials(const CLI::App& command, TuneTrialsOptions o, TargetOptions target,
