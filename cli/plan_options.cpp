@@ -37,8 +37,8 @@ void add_target_options(CLI::App& app, TargetOptions& o) {
     return app.add_option(name, value, text)->group(kWorkload);
   };
   describe("-m,--model", o.model,
-           "Name of a shipped model (`pleat models`), a Hugging Face config.json, or a size such as "
-           "400B-A20B for a typical model of it")
+           "Name of a shipped model (`pleat models`), a Hugging Face config.json, or a size such "
+           "as 400B-A20B for a typical model of it")
       ->check(offers_configs(ConfigKind::model));
   describe("-c,--cluster", o.cluster,
            "Name of a shipped cluster (`pleat clusters`) or a cluster file")

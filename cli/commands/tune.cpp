@@ -31,7 +31,8 @@ void refuse_ineffective(const CLI::App& command, const std::vector<const CLI::Op
     const std::string name = option->get_name();
     if (option->count() == 0 || name == "--replay" || name == "--json") continue;
     if (replays)
-      problems.error(ExitCode::bad_request, "", name, "has no effect with --replay", "leave it out");
+      problems.error(ExitCode::bad_request, "", name, "has no effect with --replay",
+                     "leave it out");
     else if (!trials && std::ranges::find(of_trials, option) != of_trials.end())
       problems.error(ExitCode::bad_request, "", name, "has no effect without --on",
                      "--on slurm, mpirun or local");

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Lengths and batches as people write them: --seq-len 4k is 4,096 tokens, --global-batch 1024 so many
-// sequences and 4M as many as 4 x 1,024 x 1,024 tokens make. k and M are powers of 1,024 here,
-// because lengths are.
+// Lengths and batches as people write them: --seq-len 4k is 4,096 tokens, --global-batch 1024 so
+// many sequences and 4M as many as 4 x 1,024 x 1,024 tokens make. k and M are powers of 1,024
+// here, because lengths are.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -173,8 +173,9 @@ struct HeadColumnsPlan {
 // backward is the opposite exchange. `with`: the tensor that has the rotary part.
 TensorId exchange_heads(LayerBuilder&, const std::string& name, TensorId x, std::vector<Dim> dims,
                         bool to_heads, const HeadColumnsPlan&, std::optional<TensorId> with = {});
-// The same for a recurrence, whatever the plan's kind of context parallelism: x[S,c], of this rank's
-// tokens, becomes [S*cp,channels], all tokens and this rank's channels, or the other way round.
+// The same for a recurrence, whatever the plan's kind of context parallelism: x[S,c], of this
+// rank's tokens, becomes [S*cp,channels], all tokens and this rank's channels, or the other way
+// round.
 TensorId exchange_channels(LayerBuilder&, const std::string& name, TensorId x,
                            std::int64_t channels, bool to_channels);
 // What every rank of the context needs of all others' tokens: x[n,c] -> [n*cp,c]. The backward sums

@@ -10,7 +10,8 @@
 
 namespace pleat {
 
-// Whether both have the same GPU, whatever their networks are. Not of hosts whose ranks share cores.
+// Whether both have the same GPU, whatever their networks are. Not of hosts whose ranks share
+// cores.
 [[nodiscard]] bool has_gpu_of(const ClusterSpec& cluster, const ClusterSpec& measured);
 
 // The profile of `measured` as one of `cluster`: the constants of collectives of tiers that both

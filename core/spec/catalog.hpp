@@ -37,8 +37,8 @@ struct FoundProfile {
 [[nodiscard]] std::optional<FoundProfile> find_newest_profile(const std::string& cluster, Runtime);
 
 // A cluster's usual profile: of a file of one's own the one beside it, NAME-RUNTIME.json (as `pleat
-// import nccl-tests` writes it), if it describes that cluster and runtime; else the newest; else the
-// newest of a cluster with the same GPU (borrowed_profile.hpp).
+// import nccl-tests` writes it), if it describes that cluster and runtime; else the newest; else
+// the newest of a cluster with the same GPU (borrowed_profile.hpp).
 [[nodiscard]] std::optional<FoundProfile> find_usual_profile(
     const std::string& cluster_name_or_path, Runtime);
 

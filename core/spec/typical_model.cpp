@@ -79,7 +79,8 @@ double distance(const Shape& s, const Size& size) {
   const bool moe = s.experts > 0;
   const double total = other + mlp_weights(s, moe ? static_cast<double>(s.experts) : 1);
   const double active = other + mlp_weights(s, moe ? static_cast<double>(s.top_k) : 1);
-  const double miss = std::max(std::abs(total / size.total - 1), std::abs(active / size.active - 1));
+  const double miss =
+      std::max(std::abs(total / size.total - 1), std::abs(active / size.active - 1));
   if (miss > kTolerance) return std::numeric_limits<double>::infinity();
   const double h = static_cast<double>(s.hidden);
   const double aspect = h / static_cast<double>(s.layers) / (moe ? kMoeAspect : kDenseAspect);
@@ -100,8 +101,8 @@ Shape fill(Shape s, const Size& size, std::int64_t top_k) {
   s.ffn = rounded(width, 128);
   if (width <= 0) return s;
   const double each = 3 * h * static_cast<double>(s.ffn) * layers;
-  const std::int64_t unit = size.total - other > 64 * each ? 16 : 8;
-  s.experts = rounded((size.total - other) / each, unit);
+  const double experts = (size.total - other) / each;  // in numbers that EP likes to divide
+  s.experts = rounded(experts, experts > 512 ? 64 : experts > 128 ? 32 : experts > 64 ? 16 : 8);
   return s;
 }
 

@@ -20,7 +20,8 @@ struct ParsedAmount {
 [[nodiscard]] ParsedAmount parse_count(std::string_view text);
 // The same, with or without "$" before or behind it, or USD behind it: "20M", "$2.5", "3 USD".
 [[nodiscard]] ParsedAmount parse_dollars(std::string_view text);
-// The seconds of "60d", "8w", "2mo", "1y", "1440h", "90min" or "30s". A number without a unit is refused.
+// The seconds of "60d", "8w", "2mo", "1y", "1440h", "90min" or "30s". A number without a unit is
+// refused.
 [[nodiscard]] ParsedAmount parse_duration(std::string_view text);
 
 [[nodiscard]] std::string amount_text(double count);     // "14.9T"

@@ -57,7 +57,8 @@ NumericsPrices::NumericsPrices(const Problem& problem, const SearchConfig& confi
 
 std::optional<Candidate> NumericsPrices::price(Plan plan, const Numerics& numerics) {
   numerics.put_into(plan);
-  if (refused_by(runtime_, problem_.model, problem_.workload, plan, problem_.cluster.gpu) != nullptr)
+  const GpuSpec& gpu = problem_.cluster.gpu;
+  if (refused_by(runtime_, problem_.model, problem_.workload, plan, gpu) != nullptr)
     return std::nullopt;
   const PlanContext context{problem_.model, problem_.workload, plan, gpus_};
   for (const Constraint& rule : constraints()) {

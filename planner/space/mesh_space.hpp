@@ -3,8 +3,9 @@
 // The meshes a search considers: degrees, chunks, layout and microbatch. The space is finite:
 //   TP up to the innermost network domain, CP, PP, VPP, EP, ETP: divisors (EP: of the experts; ETP:
 //   of TP, or of the stage's GPUs where there are few experts), microbatches up to the caps below
-//   that divide the batch, both layouts of layout_choices, orders of the pipeline that the runtime has (schedules_of), of interleaved ones groups of PP, 2
-//   PP or 4 PP microbatches where these are full.
+//   that divide the batch, both layouts of layout_choices, orders of the pipeline that the runtime
+//   has (schedules_of), of interleaved ones groups of PP, 2 PP or 4 PP microbatches where these
+//   are full.
 // Pinned values are taken as they are. The named constraints decide which meshes are valid.
 #pragma once
 

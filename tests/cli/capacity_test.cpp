@@ -60,13 +60,14 @@ TEST(Capacity, TheLastNodeMayBeUsedInPart) {
   EXPECT_EQ(number(booked, "used_of_each_domain"), 8);
   EXPECT_EQ(number(booked, "used_of_last_domain"), 4);
   EXPECT_EQ(number(booked, "paid_gpus"), 32);  // a spare node
-  // With the layout that `plan` gives it, which tries neighbours, too.
+  // Nearly with the layout that `plan` gives it, which polishes those of its five best plans.
   const Said plan = run_pleat({"plan", "--model", "gpt-1.7b", "--cluster", "h100-sxm", "--gpus",
                                "20", "--seq-len", "2048", "--global-batch", "480", "--pp",
                                "5,10,20", "--top", "1", "--neighbours", "0", "--json"});
   const JsonValue found = parse_json(plan.out, "stdout");
-  EXPECT_EQ(number(booking, "step_s"),
-            number(found.find("best")->items().front(), "step_s"));
+  const double best = number(found.find("best")->items().front(), "step_s");
+  EXPECT_GE(number(booking, "step_s"), best);
+  EXPECT_NEAR(number(booking, "step_s"), best, 0.005 * best);
   EXPECT_THAT(run_pleat({"capacity", "--model", "gpt-1.7b", "--clusters", "h100-sxm", "--gpus",
                          "20", "--tokens", "100B", "--deadline", "900d", "--seq-len", "2048",
                          "--global-batch", "480"})
@@ -98,8 +99,8 @@ TEST(Capacity, BadAmounts) {
   EXPECT_EQ(units.exit_code, 2);
   EXPECT_THAT(units.err, HasSubstr("error: --tokens: \"15X\" has the unknown unit \"X\"\n"));
   EXPECT_THAT(units.err,
-              HasSubstr("error: --deadline: \"60\" has no unit\n  hint: a number with h, d "
-                        "or w, for example 60d"));
+              HasSubstr("error: --deadline: \"60\" has no unit\n  hint: a number with h, d, "
+                        "w or mo, for example 60d"));
   EXPECT_THAT(units.err, HasSubstr("error: --budget: \"2.5%\" has the unknown unit \"%\""));
   EXPECT_EQ(units.out, "");
 }

@@ -41,8 +41,8 @@ inline std::vector<SpacePlan> enumerate_plans(const Problem& problem, const Sear
         choices[m].put_into(plan);
         const PlanContext context{problem.model, problem.workload, plan, config.gpus};
         const bool valid =
-            refused_by(config.runtime, problem.model, problem.workload, plan, problem.cluster.gpu) ==
-                nullptr &&
+            refused_by(config.runtime, problem.model, problem.workload, plan,
+                       problem.cluster.gpu) == nullptr &&
             std::ranges::all_of(constraints(),
                                 [&](const Constraint& rule) { return rule.holds(context); });
         if (valid) plans.push_back({i, s, m, plan});

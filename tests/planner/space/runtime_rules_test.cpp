@@ -48,9 +48,11 @@ TEST(RuntimeRules, OrdersOfThePipelineAreThoseOfTheRuntime) {
       {one_f_one_b, 1}, {one_f_one_b, 2}, {one_f_one_b, 3}, {one_f_one_b, 4}};
   EXPECT_EQ(orders_of(config), plain);
   ASSERT_EQ(not_tried(dense, small_cluster(), config).size(), 3u);
-  EXPECT_EQ(not_tried(dense, small_cluster(), config)[2].what, "optimizer state in host memory between steps");
+  EXPECT_EQ(not_tried(dense, small_cluster(), config)[2].what,
+      "optimizer state in host memory between steps");
   EXPECT_EQ(not_tried(dense, small_cluster(), config)[1].what, "recompute and offload by stage");
-  EXPECT_EQ(not_tried(dense, small_cluster(), config)[0].what, "schedule zb-h1, zb-v, dualpipe, dualpipe-v");
+  EXPECT_EQ(not_tried(dense, small_cluster(), config)[0].what,
+      "schedule zb-h1, zb-v, dualpipe, dualpipe-v");
   config.runtime = Runtime::pleat;
   EXPECT_TRUE(not_tried(dense, small_cluster(), config).empty());
   auto all = plain;
@@ -140,10 +142,12 @@ TEST(RuntimeRules, MegatronsGraphsOfAttentionExcludeSomeDelayedGradients) {
     model.attention.qkv_bias = false;
     EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), nullptr);
     plan.sharding = Sharding::zero2;
-    EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), "delayed-wgrad-shards-in-graph");
+    EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell),
+        "delayed-wgrad-shards-in-graph");
     plan.sharding = Sharding::zero1;
     model.attention.qkv_bias = true;
-    EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), "delayed-wgrad-biases-in-graph");
+    EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell),
+        "delayed-wgrad-biases-in-graph");
   }
   plan.cuda_graph = CudaGraph::router;
   EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), nullptr);
@@ -174,12 +178,14 @@ TEST(RuntimeRules, WhatRoutingDecidesIsInNoGraphOfTheWholeIteration) {
   plan.cuda_graph = CudaGraph::full_iteration;
   for (const Dispatcher d : {Dispatcher::allgather, Dispatcher::alltoall, Dispatcher::deepep}) {
     plan.dispatcher = d;
-    EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), "graph-of-unknown-sizes");
+    EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell),
+        "graph-of-unknown-sizes");
     EXPECT_EQ(refused_by(Runtime::megatron, model, padded, plan, kBlackwell), nullptr);
     EXPECT_EQ(refused_by(Runtime::pleat, model, {}, plan, kBlackwell), nullptr);
   }
   plan.paged_stash = {1.1, 1.5};
-  EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), "graph-of-unknown-sizes");
+  EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell),
+      "graph-of-unknown-sizes");
   plan.cuda_graph = CudaGraph::none;
   EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), "stash-dispatcher");
   EXPECT_EQ(refused_by(Runtime::pleat, model, {}, plan, kBlackwell), nullptr);
@@ -244,12 +250,14 @@ TEST(RuntimeRules, MegatronsStepOnTheCpuNeedsPlainWeights) {
   Plan plan;
   plan.optimizer.cpu_offload = 1;
   plan.sharding = Sharding::zero3;
-  EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), "cpu-optimizer-sharding");
+  EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell),
+      "cpu-optimizer-sharding");
   EXPECT_EQ(refused_by(Runtime::pleat, model, {}, plan, kBlackwell), nullptr);
   plan.sharding = Sharding::zero1;
   EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), nullptr);
   plan.precision = Precision::fp8;
-  EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), "cpu-optimizer-fp8-weights");
+  EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell),
+      "cpu-optimizer-fp8-weights");
   plan.optimizer = {};
   EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), nullptr);
 }
