@@ -94,7 +94,7 @@ TEST(BadRequest, FormatsThatTheGpuDoesNotHave) {
 TEST(BadRequest, SuggestsWhatWasBegun) {
   const std::vector<std::pair<std::vector<std::string>, const char*>> cases{
       {{"predict", "-c", "h10", "-m", "mixtral-8x7c"}, "did you mean mixtral-8x7b?"},
-      {{"predict", "-c", "gb", "-m", "mixtral-8x7b"}, "did you mean gb"},
+      {{"predict", "-c", "gb", "-m", "mixtral-8x7b"}, "so begin: gb200-nvl72, gb300-nvl72"},
       {{"predict", "-c", "h100-sxm", "-m", "deepseek"}, "did you mean deepseek-v"},
       {{"plan", "--tpp", "2"}, "did you mean --tp?"},
   };
