@@ -52,7 +52,8 @@ void add_target_options(CLI::App& app, TargetOptions& o) {
       ->check(offers(runtime_words()));
   describe("--profile", o.profile,
            "Profile name or file (default: NAME-RUNTIME.json beside the cluster's file, the newest "
-           "of the cluster and runtime, else datasheet efficiencies)")
+           "of the cluster and runtime, that of a cluster with the same GPU, else datasheet "
+           "efficiencies)")
       ->check(offers_configs(ConfigKind::profile));
   describe("--capacity-factor", o.capacity_factor,
            "Tokens an expert takes, over the balanced mean; the rest are dropped (default: none)")
