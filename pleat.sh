@@ -10,7 +10,7 @@
 #   ./pleat.sh setup --cuda         also the CUDA kernels, from now on in every build; needs nvcc and takes minutes.
 #                                   Where there is a GPU they are built unasked
 #   ./pleat.sh wheel                the Python wheel, in build/wheel: the command and the module `pleat` (docs/PYTHON.md)
-#   ./pleat.sh test [ctest flags]   the tests, without those labelled slow
+#   ./pleat.sh test [ctest flags]   the tests, without those labelled slow; the CUDA kernels only where the lines above build them
 #   ./pleat.sh test --full          also the slow ones, the sanitizers, every CUDA architecture, Slurm, and PyTorch
 #                                   with transformers as an independent reference (6 GB in build/reference)
 #     --fuzz-seconds N              with --full: of each fuzzer, instead of 600
@@ -186,10 +186,10 @@ install_cuda_headers() {
 
 has_nvcc() { command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; }
 
-# A build has the CUDA kernels where there is a GPU, where somebody asked for them, and for the tests.
-wants_cuda() { has_nvcc && [[ -e /dev/nvidiactl || -e "$build/.cuda" || "${1:-}" == all ]]; }
+# A build has the CUDA kernels where there is a GPU, or where somebody asked for them.
+wants_cuda() { has_nvcc && [[ -e /dev/nvidiactl || -e "$build/.cuda" ]]; }
 
-preset() { if wants_cuda "${1:-}"; then echo cuda; else echo cpu; fi; }
+preset() { if wants_cuda; then echo cuda; else echo cpu; fi; }
 
 configure() {  # build folder, preset, further cmake flags
   local dir="$1" name="$2" fresh=() cache="$1/CMakeCache.txt"
@@ -205,7 +205,7 @@ configure() {  # build folder, preset, further cmake flags
 # old as the start of that build, so that an edit made during it counts as new.
 up_to_date() {
   local stamp="$build/.built-$1"
-  [[ -e "$stamp" && "$(<"$stamp")" == "$(preset "$1") $root" ]] || return 1
+  [[ -e "$stamp" && "$(<"$stamp")" == "$(preset) $root" ]] || return 1
   [[ "$1" != pleat || -x "$build/cli/pleat" ]] || return 1
   local paths=("${sources[@]/#/$root/}") newer
   newer="$(find "${paths[@]}" -newer "$stamp" -print -quit 2>/dev/null || true)"
@@ -220,7 +220,7 @@ ensure_built() {
     flock -n 9 || { say "waiting for another build" && flock 9; }
     if up_to_date "$target"; then exit 0; fi
     say "building"
-    printf '%s %s\n' "$(preset "$target")" "$root" >"$build/.building"
+    printf '%s %s\n' "$(preset)" "$root" >"$build/.building"
     local targets=("$target") module=(-DPLEAT_PYTHON_MODULE=OFF)
     if [[ "$target" == all ]]; then
       if install_python_tools; then
@@ -230,7 +230,7 @@ ensure_built() {
       fi
     fi
     # AUTO: an nvcc that does not work costs the CUDA targets, not the build.
-    if wants_cuda "$target"; then
+    if wants_cuda; then
       install_cuda_headers
       configure "$build" cuda -DPLEAT_CUDA=AUTO "${module[@]}"
       if [[ "$target" == pleat ]] && grep -q '^CMAKE_CUDA_COMPILER:' "$build/CMakeCache.txt"; then targets+=(pleat_cuda); fi
@@ -239,7 +239,7 @@ ensure_built() {
     fi
     cmake --build "$build" --target "${targets[@]}" >&2 || die "the build failed"
     if [[ "$target" == all ]]; then
-      printf '%s %s\n' "$(preset pleat)" "$root" >"$build/.built-pleat"
+      printf '%s %s\n' "$(preset)" "$root" >"$build/.built-pleat"
       touch -r "$build/.building" "$build/.built-pleat"
     fi
     mv "$build/.building" "$build/.built-$target"
@@ -275,10 +275,14 @@ run_fuzzers() {  # seconds of each
     "$root/tests/fuzz/run_all.sh" --build "$root/build-fuzz" --seconds "$1" >&2
 }
 
-run_cuda_arch() {  # architecture
-  say "CUDA architecture: sm_$1"
-  configure "$root/build-cuda-$1" cuda "-DPLEAT_CUDA_ARCHS=$1" -DPLEAT_TESTS=OFF
-  cmake --build "$root/build-cuda-$1" --target kernels/cuda/all >&2
+# The CUDA kernels and their tests for all architectures; what needs no GPU is run.
+run_cuda() {
+  local dir="$root/build-cuda"
+  say "CUDA: sm_80, sm_90a and sm_100a"
+  install_cuda_headers
+  configure "$dir" cuda "-DPLEAT_CUDA_ARCHS=80;90a;100a"
+  cmake --build "$dir" --target kernels/cuda/all tests/kernels/cuda/all pleat_gpu_benchmarks >&2 &&
+    run_ctest "$dir/tests/kernels/cuda"
 }
 
 # PyTorch and transformers in an environment of their own. The wheel of PyTorch wants CUDA's libraries
@@ -305,7 +309,7 @@ part() {  # name, command
 }
 
 run_tests() {
-  local full=0 fuzz_seconds=600 flags=() failed=() status=0 arch
+  local full=0 fuzz_seconds=600 flags=() failed=() status=0
   while (($#)); do
     case "$1" in
       --full) full=1 ;;
@@ -330,9 +334,7 @@ run_tests() {
       failed+=(reference)
     fi
     if has_nvcc; then
-      for arch in 80 90a 100a; do
-        part "sm_$arch" run_cuda_arch "$arch" || failed+=("sm_$arch")
-      done
+      part cuda run_cuda || failed+=(cuda)
     fi
   else
     flags=(-LE '^slow$' "${flags[@]}")

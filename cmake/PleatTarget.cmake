@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The Pleat authors
 # SPDX-License-Identifier: Apache-2.0
 # pleat_library(simulator SOURCES … LINKS …): one folder, one target pleat_simulator, alias pleat::simulator.
-# pleat_test(core/units_test SOURCES … LINKS … [LABELS gpu slow]): one ctest entry per test case.
+# pleat_test(core_tests SOURCES … LINKS … [BATCH 8] [LABELS gpu slow]): a program, one ctest entry per test case.
 function(pleat_warnings target)
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;$<$<STREQUAL:${ARGN},PEDANTIC>:-Wpedantic>>
@@ -42,12 +42,15 @@ function(pleat_test_options target)
 endfunction()
 
 function(pleat_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "BATCH" "SOURCES;LINKS;LABELS" ${ARGN})
   string(REPLACE "/" "_" target ${name})
   add_executable(${target} ${ARG_SOURCES})
   target_link_libraries(${target} PRIVATE ${ARG_LINKS})
   pleat_test_options(${target})
   target_precompile_headers(${target} REUSE_FROM pleat_test_headers)
+  if(ARG_BATCH)
+    pleat_unity(${target} ${ARG_BATCH})
+  endif()
   if(NOT ARG_LABELS)
     set(ARG_LABELS cpu)
   endif()

@@ -1,25 +1,22 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Training in bf16: near to fp32, the same in every layout, half of the bytes and no other ones.
-#include "core/numerics/small_float.hpp"
-
 #include <gtest/gtest.h>
 
 #include <ostream>
 
+#include "core/numerics/small_float.hpp"
 #include "core/plan/rank_map.hpp"
 #include "simulator/estimate.hpp"
 #include "tests/backend/train_runs.hpp"
+#include "tests/support/changed_plans.hpp"
 
 namespace pleat {
 namespace {
 
-using test::fp32_plan;
+using test::in_bf16;
 
-Plan bf16(Plan plan) {
-  plan.precision = Precision::bf16;
-  return plan;
-}
+using test::fp32_plan;
 
 Plan with(Plan plan, void (*change)(Plan&)) {
   change(plan);
@@ -33,14 +30,14 @@ ModelSpec small_dense() {
   return m;
 }
 
-struct Layout {
+struct Bf16Layout {
   const char* name;
   Plan plan;
-  friend std::ostream& operator<<(std::ostream& out, const Layout& l) { return out << l.name; }
+  friend std::ostream& operator<<(std::ostream& out, const Bf16Layout& l) { return out << l.name; }
 };
 
-std::vector<Layout> layouts() {
-  std::vector<Layout> all{
+std::vector<Bf16Layout> bf16_layouts() {
+  std::vector<Bf16Layout> all{
       {"dp2_ep2_pp2", fp32_plan(2, 2, 2)},
       {"dp4_unsharded", with(fp32_plan(4, 2), [](Plan& p) { p.sharding = Sharding::none; })},
       {"zero2", with(fp32_plan(4, 2), [](Plan& p) { p.sharding = Sharding::zero2; })},
@@ -59,7 +56,7 @@ std::vector<Layout> layouts() {
     all.push_back({name, test::folded_plan({1, 2, 2, 1}, 1, 2)});
     all.back().plan.cp_comm = kind;
   }
-  for (Layout& l : all) l.plan = bf16(l.plan);
+  for (Bf16Layout& l : all) l.plan = in_bf16(l.plan);
   return all;
 }
 
@@ -74,7 +71,7 @@ void expect_follows(const ModelSpec& model) {
       config.text[i] = static_cast<std::uint8_t>((5 * config.text[i - 1] + 1) % 64);
   }
   const TrainResult wide = test::run(model, fp32_plan(), config);
-  const TrainResult narrow = test::run(model, bf16(fp32_plan()), config);
+  const TrainResult narrow = test::run(model, in_bf16(fp32_plan()), config);
   EXPECT_LT(wide.steps.back().loss, 0.8 * wide.steps.front().loss);
   bool differs = false;
   for (std::size_t s = 0; s < wide.steps.size(); ++s) {
@@ -93,7 +90,7 @@ TEST(Bf16, WeightsAreRounded) {
   TrainConfig config = test::small_config(2);
   config.forced_routing = true;  // choices that rounding cannot change
   const TrainResult wide = test::run(test::small_mla(), fp32_plan(), config);
-  const TrainResult narrow = test::run(test::small_mla(), bf16(fp32_plan()), config);
+  const TrainResult narrow = test::run(test::small_mla(), in_bf16(fp32_plan()), config);
   for (const auto& [name, values] : narrow.weights) {
     if (name.ends_with("expert_bias")) continue;  // stays in fp32
     for (const float v : values) ASSERT_EQ(to_float(to_bf16(v)), v) << name;
@@ -101,12 +98,12 @@ TEST(Bf16, WeightsAreRounded) {
   test::expect_close(narrow.gradients, wide.gradients, 0.05);
 }
 
-class Bf16Layouts : public testing::TestWithParam<Layout> {};
+class Bf16Layouts : public testing::TestWithParam<Bf16Layout> {};
 
 TEST_P(Bf16Layouts, ComputeWhatOneRankComputes) {
   TrainConfig config = test::small_config(1);
   config.forced_routing = true;  // choices that rounding cannot change
-  const TrainResult one = test::run(test::small_moe(), bf16(fp32_plan()), config);
+  const TrainResult one = test::run(test::small_moe(), in_bf16(fp32_plan()), config);
   const TrainResult many = test::run(test::small_moe(), GetParam().plan, config);
   EXPECT_NEAR(many.steps[0].loss, one.steps[0].loss, 1e-3 * one.steps[0].loss);
   EXPECT_NEAR(many.steps[0].grad_norm, one.steps[0].grad_norm, 1e-2 * one.steps[0].grad_norm);
@@ -144,16 +141,16 @@ TEST_P(Bf16Layouts, MemoryIsPredictedToTheByte) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, Bf16Layouts, testing::ValuesIn(layouts()),
+INSTANTIATE_TEST_SUITE_P(Layouts, Bf16Layouts, testing::ValuesIn(bf16_layouts()),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Bf16, PipelinesAreTheSameBitsAsOneStage) {
   TrainConfig config = test::small_config(2);
   config.clip_norm = 0;  // the norm is added up over stages, in another order
   for (const ModelSpec& model : {test::small_moe(), test::small_mla()}) {
-    const TrainResult one = test::run(model, bf16(fp32_plan()), config);
+    const TrainResult one = test::run(model, in_bf16(fp32_plan()), config);
     for (const int vpp : {1, 2}) {
-      Plan plan = bf16(fp32_plan(1, 1, 2));
+      Plan plan = in_bf16(fp32_plan(1, 1, 2));
       plan.vpp = vpp;
       const TrainResult many = test::run(model, plan, config);
       for (std::size_t s = 0; s < 2; ++s) EXPECT_EQ(many.steps[s].loss, one.steps[s].loss);
@@ -165,8 +162,8 @@ TEST(Bf16, PipelinesAreTheSameBitsAsOneStage) {
 
 TEST(Bf16, RecomputationIsTheSameBits) {
   const TrainConfig config = test::small_config(2);
-  const TrainResult kept = test::run(test::small_mla(), bf16(fp32_plan()), config);
-  Plan plan = bf16(fp32_plan());
+  const TrainResult kept = test::run(test::small_mla(), in_bf16(fp32_plan()), config);
+  Plan plan = in_bf16(fp32_plan());
   plan.recompute_full = true;
   const TrainResult again = test::run(test::small_mla(), plan, config);
   test::expect_same_bits(again.gradients, kept.gradients);
@@ -177,10 +174,10 @@ TEST(Bf16, RecomputationIsTheSameBits) {
 TEST(Bf16, ShardingIsTheSameBits) {
   TrainConfig config = test::small_config(2);
   config.clip_norm = 0;
-  Plan whole = bf16(fp32_plan(4, 2));
+  Plan whole = in_bf16(fp32_plan(4, 2));
   whole.sharding = Sharding::none;
   const TrainResult expected = test::run(test::small_moe(), whole, config);
-  const TrainResult actual = test::run(test::small_moe(), bf16(fp32_plan(4, 2)), config);
+  const TrainResult actual = test::run(test::small_moe(), in_bf16(fp32_plan(4, 2)), config);
   test::expect_same_bits(actual.gradients, expected.gradients);
   test::expect_same_bits(actual.weights, expected.weights);
 }

@@ -10,9 +10,14 @@
 #include "core/plan/rank_map.hpp"
 #include "simulator/estimate.hpp"
 #include "tests/backend/train_runs.hpp"
+#include "tests/support/changed_plans.hpp"
 
 namespace pleat {
 namespace {
+
+using test::recomputing_all;
+using test::two_samples;
+using test::unsharded;
 
 using test::fp32_plan;
 using Ints = std::vector<std::int32_t>;
@@ -55,10 +60,12 @@ TEST(ContextShard, QueriesSeeEarlierKeysOfTheirDocumentInTheWindow) {
   EXPECT_FALSE(visible_rows(keys, late, {}, rows));
 }
 
-struct Layout {
+struct ContextLayout {
   const char* name;
   Plan plan;
-  friend std::ostream& operator<<(std::ostream& out, const Layout& l) { return out << l.name; }
+  friend std::ostream& operator<<(std::ostream& out, const ContextLayout& l) {
+    return out << l.name;
+  }
 };
 
 Plan context(CpComm comm, int cp, int inner = 0, int dp = 1, int ep = 1, int pp = 1) {
@@ -71,22 +78,7 @@ Plan context(CpComm comm, int cp, int inner = 0, int dp = 1, int ep = 1, int pp 
   return p;
 }
 
-Plan two_samples(Plan plan) {
-  plan.micro_batch = 2;
-  return plan;
-}
-
-Plan recomputing(Plan plan) {
-  plan.recompute_full = true;
-  return plan;
-}
-
-Plan unsharded(Plan plan) {
-  plan.sharding = Sharding::none;
-  return plan;
-}
-
-std::vector<Layout> layouts() {
+std::vector<ContextLayout> context_layouts() {
   using enum CpComm;
   return {{"ring2", context(p2p, 2)},
           {"ring4", context(p2p, 4)},
@@ -99,8 +91,8 @@ std::vector<Layout> layouts() {
           {"ring2_ep2", context(p2p, 2, 0, 1, 2)},
           {"heads2_ep4_dp2", context(all_to_all, 2, 0, 2, 4)},
           {"ring2_ep2_pp2_dp2", context(p2p, 2, 0, 2, 2, 2)},
-          {"ring2_recomputed", recomputing(context(p2p, 2))},
-          {"heads2_recomputed", recomputing(context(all_to_all, 2))}};
+          {"ring2_recomputed", recomputing_all(context(p2p, 2))},
+          {"heads2_recomputed", recomputing_all(context(all_to_all, 2))}};
 }
 
 ModelSpec windowed(ModelSpec model, bool chunked) {
@@ -117,7 +109,7 @@ WorkloadSpec packed() {
   return w;
 }
 
-class Contexts : public testing::TestWithParam<Layout> {
+class Contexts : public testing::TestWithParam<ContextLayout> {
  protected:
   static void compare(const ModelSpec& model, const WorkloadSpec& workload,
                       std::uint64_t seed = 19) {
@@ -165,7 +157,7 @@ TEST_P(Contexts, MemoryIsPredictedToTheByte) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, Contexts, testing::ValuesIn(layouts()),
+INSTANTIATE_TEST_SUITE_P(Layouts, Contexts, testing::ValuesIn(context_layouts()),
                          [](const auto& info) { return std::string(info.param.name); });
 
 // A window or chunk of the whole sequence, one document as long: the mask changes nothing.

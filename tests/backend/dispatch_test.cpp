@@ -11,31 +11,27 @@
 #include "core/plan/rank_map.hpp"
 #include "simulator/estimate.hpp"
 #include "tests/backend/train_runs.hpp"
+#include "tests/support/changed_plans.hpp"
 
 namespace pleat {
 namespace {
 
+using test::by;
+using test::recomputing_all;
+
 using test::folded_plan;
 using test::fp32_plan;
 
-struct Layout {
+struct DispatchLayout {
   const char* name;
   Plan plan;
-  friend std::ostream& operator<<(std::ostream& out, const Layout& l) { return out << l.name; }
+  friend std::ostream& operator<<(std::ostream& out, const DispatchLayout& l) {
+    return out << l.name;
+  }
 };
 
-Plan by(Dispatcher dispatcher, Plan plan) {
-  plan.dispatcher = dispatcher;
-  return plan;
-}
-
-Plan recomputed(Plan plan) {
-  plan.recompute_full = true;
-  return plan;
-}
-
 // One microbatch's tokens are on one rank: capacity drops the same ones.
-std::vector<Layout> whole_layouts() {
+std::vector<DispatchLayout> whole_layouts() {
   return {
       {"ETP2", folded_plan({.dp = 2}, 2, 1)},
       {"ETP2_EP2", folded_plan({.dp = 4}, 2, 2)},
@@ -44,12 +40,12 @@ std::vector<Layout> whole_layouts() {
       {"AllGather_EP4", by(Dispatcher::allgather, folded_plan({.dp = 4}, 1, 4))},
       {"AllGather_ETP2_EP2_PP2", by(Dispatcher::allgather, folded_plan({.dp = 4, .pp = 2}, 2, 2))},
       {"Hierarchical_EP4", by(Dispatcher::hierarchical, folded_plan({.dp = 4}, 1, 4))},
-      {"ETP2_EP2_recomputed", recomputed(folded_plan({.dp = 4}, 2, 2))},
+      {"ETP2_EP2_recomputed", recomputing_all(folded_plan({.dp = 4}, 2, 2))},
       {"AllGather_EP2_recomputed",
-       recomputed(by(Dispatcher::allgather, folded_plan({.dp = 2}, 1, 2)))}};
+       recomputing_all(by(Dispatcher::allgather, folded_plan({.dp = 2}, 1, 2)))}};
 }
 
-std::vector<Layout> split_layouts() {
+std::vector<DispatchLayout> split_layouts() {
   return {{"TP2_ETP2", folded_plan({.tp = 2}, 2, 1)},
           {"TP4_ETP2_EP2", folded_plan({.tp = 4}, 2, 2)},
           {"TP2_DP2_ETP1_EP4", folded_plan({.tp = 2, .dp = 2}, 1, 4)},
@@ -59,9 +55,9 @@ std::vector<Layout> split_layouts() {
            by(Dispatcher::allgather, folded_plan({.tp = 2, .dp = 2}, 2, 2))}};
 }
 
-std::vector<Layout> all_layouts() {
-  std::vector<Layout> all = whole_layouts();
-  for (const Layout& l : split_layouts()) all.push_back(l);
+std::vector<DispatchLayout> all_layouts() {
+  std::vector<DispatchLayout> all = whole_layouts();
+  for (const DispatchLayout& l : split_layouts()) all.push_back(l);
   return all;
 }
 
@@ -92,7 +88,7 @@ void expect_recorded_peaks(const ModelSpec& model, const WorkloadSpec& workload,
   }
 }
 
-class DispatchParity : public testing::TestWithParam<Layout> {};
+class DispatchParity : public testing::TestWithParam<DispatchLayout> {};
 INSTANTIATE_TEST_SUITE_P(Layouts, DispatchParity, testing::ValuesIn(all_layouts()),
                          [](const auto& info) { return std::string(info.param.name); });
 
@@ -150,7 +146,7 @@ std::int64_t copies_kept(const TrainResult& r) {
   return kept;
 }
 
-class CapacityParity : public testing::TestWithParam<Layout> {};
+class CapacityParity : public testing::TestWithParam<DispatchLayout> {};
 INSTANTIATE_TEST_SUITE_P(Layouts, CapacityParity, testing::ValuesIn(whole_layouts()),
                          [](const auto& info) { return std::string(info.param.name); });
 
@@ -218,9 +214,8 @@ TEST(TokenExchange, IsTheAllToAllInOtherMemory) {
   WorkloadSpec drops = test::small_workload(), pads = drops;
   drops.capacity_factor = pads.capacity_factor = 1.0;
   pads.pad_to_capacity = true;
-  for (const Plan& layout :
-       {folded_plan({.dp = 4}, 1, 4), folded_plan({.tp = 2, .dp = 2}, 2, 2),
-        recomputed(folded_plan({.dp = 2, .pp = 2}, 1, 2))}) {
+  for (const Plan& layout : {folded_plan({.dp = 4}, 1, 4), folded_plan({.tp = 2, .dp = 2}, 2, 2),
+                             recomputing_all(folded_plan({.dp = 2, .pp = 2}, 1, 2))}) {
     for (const Precision precision : {Precision::fp32, Precision::bf16}) {
       for (const WorkloadSpec& workload : {test::small_workload(), drops, pads}) {
         Plan plan = by(Dispatcher::alltoall, layout);

@@ -29,13 +29,15 @@ class SameBatch final : public SampleSource {
   std::int64_t batch_;
 };
 
-struct Case {
+struct EvaluationCase {
   const char* name;
   Plan plan;
-  friend std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
+  friend std::ostream& operator<<(std::ostream& out, const EvaluationCase& c) {
+    return out << c.name;
+  }
 };
 
-std::vector<Case> cases() {
+std::vector<EvaluationCase> evaluation_cases() {
   using test::folded_plan;
   const auto with = [](Plan plan, auto change) {
     change(plan);
@@ -75,7 +77,7 @@ ModelSpec model() {
   return m;
 }
 
-class EvaluationOf : public testing::TestWithParam<Case> {};
+class EvaluationOf : public testing::TestWithParam<EvaluationCase> {};
 
 TEST_P(EvaluationOf, IsTheLossThatTheNextStepSees) {
   TrainConfig config = test::small_config(4);
@@ -112,7 +114,7 @@ TEST_P(EvaluationOf, LeavesNoTraceInTraining) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, EvaluationOf, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Layouts, EvaluationOf, testing::ValuesIn(evaluation_cases()),
                          [](const auto& info) { return std::string(info.param.name); });
 
 // Held-out data in the same batches whatever the layout.
@@ -123,7 +125,7 @@ TEST(Evaluation, IsTheSameOnEveryLayout) {
       .data = std::make_shared<ConsecutiveBytes>(config.text, test::small_workload().seq_len),
       .batches = 2};
   const double one = *test::run(model(), test::fp32_plan(), config).steps[0].validation_loss;
-  for (const Case& c : cases()) {
+  for (const EvaluationCase& c : evaluation_cases()) {
     if (c.plan.precision != Precision::fp32) continue;
     EXPECT_NEAR(*test::run(model(), c.plan, config).steps[0].validation_loss, one, 1e-5 * one)
         << c.name;

@@ -15,10 +15,6 @@ namespace {
 
 using test::fp32_plan;
 
-Program program_of(const Plan& plan) {
-  return compile(test::small_moe(), test::small_workload(), plan, Runtime::pleat);
-}
-
 std::string execution_error(const Program& program, TrainConfig config = test::small_config()) {
   try {
     static_cast<void>(train(program, config));
@@ -29,7 +25,7 @@ std::string execution_error(const Program& program, TrainConfig config = test::s
 }
 
 TEST(Supported, NamesEverythingThatTheBackendCannotRun) {
-  Program program = program_of(fp32_plan());
+  Program program = test::small_program(fp32_plan());
   program.plan.flash_attention = false;
   program.plan.precision = Precision::fp16;
   try {
@@ -48,7 +44,7 @@ TEST(Supported, NamesEverythingThatTheBackendCannotRun) {
 
 TEST(Supported, RefusesRemaindersWithTheCpusStep) {
   const auto refused = [](auto change) {
-    Program program = program_of(fp32_plan());
+    Program program = test::small_program(fp32_plan());
     change(program.plan);
     try {
       static_cast<void>(train(program, test::small_config()));
@@ -66,7 +62,7 @@ TEST(Supported, RefusesRemaindersWithTheCpusStep) {
 }
 
 TEST(Supported, RefusesWhatItsStepCannotDo) {
-  Program program = program_of(fp32_plan());
+  Program program = test::small_program(fp32_plan());
   program.plan.optimizer.kind = OptimizerKind::lamb;
   program.plan.optimizer.exp_avg = DType::fp8;
   try {
@@ -81,7 +77,7 @@ TEST(Supported, RefusesWhatItsStepCannotDo) {
 }
 
 TEST(Execution, ReportsATensorWithoutALifetime) {
-  Program program = program_of(fp32_plan());
+  Program program = test::small_program(fp32_plan());
   LayerProgram& layer = program.stages[0].layers[1].own();
   std::erase_if(layer.lives,
                 [&](const Lifetime& l) { return layer.tensor(l.tensor).name == "qkv"; });
@@ -91,7 +87,7 @@ TEST(Execution, ReportsATensorWithoutALifetime) {
 }
 
 TEST(Execution, ReportsAReadOfWhatNothingWrote) {
-  Program program = program_of(fp32_plan());
+  Program program = test::small_program(fp32_plan());
   LayerProgram& layer = program.stages[0].layers[1].own();
   std::erase_if(layer.forward, [](const Op& op) { return op.name == "qkv"; });
   compute_lifetimes(layer);
@@ -101,7 +97,7 @@ TEST(Execution, ReportsAReadOfWhatNothingWrote) {
 }
 
 TEST(Execution, ReportsAnActivationThatIsNeverFreed) {
-  Program program = program_of(fp32_plan());
+  Program program = test::small_program(fp32_plan());
   for (Lifetime& life : program.stages[0].layers[1].own().lives) {
     if (program.stages[0].layers[1]->tensor(life.tensor).name == "attn") life.end.reset();
   }
@@ -115,13 +111,14 @@ TEST(Execution, AFailureOfOneRankEndsAllAndIsThrown) {
   config.on_step = [](int step, const StepRecord&) {
     if (step == 1) throw std::out_of_range("stop here");
   };
-  EXPECT_THROW(static_cast<void>(train(program_of(fp32_plan(2, 2, 2)), config)), std::out_of_range);
+  EXPECT_THROW(static_cast<void>(train(test::small_program(fp32_plan(2, 2, 2)), config)),
+               std::out_of_range);
 }
 
 TEST(Execution, KeepsASpanOfEveryOperation) {
   TrainConfig config = test::small_config(2);
   config.trace = true;
-  const Program program = program_of(fp32_plan(2, 2, 2));
+  const Program program = test::small_program(fp32_plan(2, 2, 2));
   const TrainResult result = train(program, config);
   EXPECT_EQ(result.trace.kind, "measured");
   std::size_t expected = 0;
@@ -152,7 +149,7 @@ TEST(Execution, ReportsStepsAndCallsBack) {
     EXPECT_FALSE(done.skipped);
     losses.push_back(done.loss);
   };
-  const TrainResult result = train(program_of(fp32_plan(2)), config);
+  const TrainResult result = train(test::small_program(fp32_plan(2)), config);
   ASSERT_EQ(result.steps.size(), 3U);
   for (std::size_t s = 0; s < 3; ++s) EXPECT_EQ(losses[s], result.steps[s].loss);
 }

@@ -8,9 +8,13 @@
 #include "simulator/estimate.hpp"
 #include "simulator/stage_record.hpp"
 #include "tests/backend/train_runs.hpp"
+#include "tests/support/changed_plans.hpp"
 
 namespace pleat {
 namespace {
+
+using test::by;
+using test::recomputing_all;
 
 using test::folded_plan;
 
@@ -23,7 +27,7 @@ struct Trained {
   }
 };
 
-void expect_recorded_peaks(const Trained& run) {
+void expect_peaks(const Trained& run) {
   for (std::size_t r = 0; r < run.result.ranks.size(); ++r) {
     const RankMeasurement& rank = run.result.ranks[r];
     EXPECT_EQ(rank.peak_live_bytes,
@@ -39,11 +43,11 @@ Trained run(const Plan& plan, const TrainConfig& config,
         const WorkloadSpec& workload = test::small_workload()) {
   Trained done{compile(test::biased(test::small_moe()), workload, plan, Runtime::pleat), {}};
   done.result = train(done.program, config);
-  expect_recorded_peaks(done);
+  expect_peaks(done);
   return done;
 }
 
-TrainConfig skewed() {
+TrainConfig skewed_step() {
   TrainConfig config = test::small_config(1);
   test::skew(config);
   return config;
@@ -58,23 +62,13 @@ void expect_same_run(const TrainResult& actual, const TrainResult& expected) {
   test::expect_same_bits(actual.weights, expected.weights);
 }
 
-Plan by(Dispatcher dispatcher, Plan plan) {
-  plan.dispatcher = dispatcher;
-  return plan;
-}
-
-Plan recomputed(Plan plan) {
-  plan.recompute_full = true;
-  return plan;
-}
-
 std::vector<Plan> tiled() {
   std::vector<Plan> plans{folded_plan({.dp = 4}, 1, 4),
                           folded_plan({.tp = 2, .dp = 2}, 1, 2),
-                          recomputed(folded_plan({.dp = 2, .pp = 2}, 1, 2)),
+                          recomputing_all(folded_plan({.dp = 2, .pp = 2}, 1, 2)),
                           by(Dispatcher::allgather, folded_plan({.dp = 4}, 1, 4)),
                           by(Dispatcher::allgather, folded_plan({.tp = 2, .dp = 2}, 2, 2)),
-                          recomputed(by(Dispatcher::allgather, folded_plan({.dp = 2}, 1, 2)))};
+                          recomputing_all(by(Dispatcher::allgather, folded_plan({.dp = 2}, 1, 2)))};
   plans[1].recompute_full = true;
   plans[1].recompute_unit = 2;
   return plans;
@@ -86,9 +80,9 @@ TEST(TileLevel, HasTheBitsOfExchangesApartInLessMemory) {
       SCOPED_TRACE(summary(plan));
       plan.precision = precision;
       plan.overlap.tile_level = false;
-      const Trained apart = run(plan, skewed());
+      const Trained apart = run(plan, skewed_step());
       plan.overlap.tile_level = true;
-      const Trained tiles = run(plan, skewed());
+      const Trained tiles = run(plan, skewed_step());
       expect_same_run(tiles.result, apart.result);
       for (std::size_t r = 0; r < apart.result.ranks.size(); ++r) {
         EXPECT_LE(tiles.result.ranks[r].peak_live_bytes, apart.result.ranks[r].peak_live_bytes);
@@ -105,9 +99,9 @@ TEST(TileLevel, HasTheBitsOfExchangesApartWithCapacity) {
     for (const WorkloadSpec& workload : {drops, pads}) {
       SCOPED_TRACE(summary(plan) + (workload.pad_to_capacity ? " pads" : " drops"));
       plan.overlap.tile_level = false;
-      const Trained apart = run(plan, skewed(), workload);
+      const Trained apart = run(plan, skewed_step(), workload);
       plan.overlap.tile_level = true;
-      expect_same_run(run(plan, skewed(), workload).result, apart.result);
+      expect_same_run(run(plan, skewed_step(), workload).result, apart.result);
     }
   }
 }
@@ -117,9 +111,9 @@ TEST(TileLevel, HasTheBitsOfExchangesApartWithRowsInFp8) {
     SCOPED_TRACE(summary(plan));
     plan.precision = Precision::bf16;
     plan.fp8_dispatch = plan.fp8_combine = true;
-    const Trained apart = run(plan, skewed());
+    const Trained apart = run(plan, skewed_step());
     plan.overlap.tile_level = true;
-    expect_same_run(run(plan, skewed()).result, apart.result);
+    expect_same_run(run(plan, skewed_step()).result, apart.result);
   }
 }
 
@@ -146,9 +140,9 @@ std::vector<Plan> stashing() {
 TEST(PagedStash, HasTheBitsOfRunsWithoutOne) {
   for (Plan plan : stashing()) {
     SCOPED_TRACE(summary(plan));
-    const Trained plain = run(plan, skewed());
+    const Trained plain = run(plan, skewed_step());
     plan.paged_stash = {.buffer = 4, .capacity = 5};
-    expect_same_run(run(plan, skewed()).result, plain.result);
+    expect_same_run(run(plan, skewed_step()).result, plain.result);
   }
 }
 
@@ -177,7 +171,7 @@ TEST(PagedStash, PeakIsPredictedToTheByteBeforeTheRun) {
     EXPECT_LE(small, large);
     smaller += small < large;
     plan.paged_stash = {.buffer = 4, .capacity = 5};
-    expect_planned(plan, skewed());
+    expect_planned(plan, skewed_step());
   }
   EXPECT_GT(smaller, 2);  // elsewhere the step's end is the highest point
 }
@@ -186,7 +180,7 @@ Diagnostic failure(PagedStash stash) {
   Plan plan = folded_plan({.dp = 4}, 1, 4);
   plan.paged_stash = stash;
   try {
-    static_cast<void>(run(plan, skewed()));
+    static_cast<void>(run(plan, skewed_step()));
   } catch (const ConfigError& e) {
     return e.diagnostics().front();
   }

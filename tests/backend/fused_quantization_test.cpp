@@ -7,10 +7,13 @@
 #include "backend/quantization_recipe.hpp"
 #include "tests/backend/mutation.hpp"
 #include "tests/backend/peaks.hpp"
+#include "tests/support/changed_plans.hpp"
 #include "tests/support/fused_programs.hpp"
 
 namespace pleat {
 namespace {
+
+using test::interleaved;
 
 using test::fp32_plan;
 using test::fused_ops;
@@ -20,24 +23,18 @@ using test::tp_plan;
 
 const WorkloadSpec kWorkload{.seq_len = 32, .global_batch = 8};
 
-struct Case {
+struct FusedCase {
   std::string name;
   Plan plan;
-  friend std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
+  friend std::ostream& operator<<(std::ostream& out, const FusedCase& c) { return out << c.name; }
 };
 
-Plan interleaved(Plan plan, PipelineSchedule schedule = PipelineSchedule::one_f_one_b) {
-  plan.vpp = 2;
-  plan.schedule = schedule;
-  return plan;
-}
-
-std::vector<Case> layouts() {
-  std::vector<Case> all{{"one", fp32_plan()},
-                        {"TP2", tp_plan(2)},
-                        {"TP2_ETP2_EP2", test::folded_plan({2, 1, 2, 1}, 2, 2)},
-                        {"CP2", test::folded_plan({1, 2, 1, 1}, 1, 2)},
-                        {"PP2_EP2", fp32_plan(2, 2, 2)}};
+std::vector<FusedCase> fused_layouts() {
+  std::vector<FusedCase> all{{"one", fp32_plan()},
+                             {"TP2", tp_plan(2)},
+                             {"TP2_ETP2_EP2", test::folded_plan({2, 1, 2, 1}, 2, 2)},
+                             {"CP2", test::folded_plan({1, 2, 1, 1}, 1, 2)},
+                             {"PP2_EP2", fp32_plan(2, 2, 2)}};
   const auto add = [&](const std::string& name, Plan plan, auto change) {
     change(plan);
     all.push_back({name, plan});
@@ -68,10 +65,10 @@ std::vector<Case> layouts() {
   return all;
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<FusedCase> fused_cases() {
+  std::vector<FusedCase> all;
   for (const Precision precision : {Precision::mxfp8, Precision::fp8_block}) {
-    for (Case c : layouts()) {
+    for (FusedCase c : fused_layouts()) {
       c.plan.precision = precision;
       c.plan.fp8_params = c.name.ends_with("kept");
       c.name += "_" + name_of(precision);
@@ -81,9 +78,9 @@ std::vector<Case> cases() {
   return all;
 }
 
-class FusedQuantization : public testing::TestWithParam<Case> {};
+class FusedQuantization : public testing::TestWithParam<FusedCase> {};
 
-void expect_bytes(const Program& program, const TrainResult& result) {
+void expect_sent_bytes(const Program& program, const TrainResult& result) {
   for (std::size_t r = 0; r < result.ranks.size(); ++r) {
     const RankMeasurement& rank = result.ranks[r];
     const int stage = attention_coordinates(program.plan, Rank{static_cast<int>(r)}).pp;
@@ -111,8 +108,8 @@ TEST_P(FusedQuantization, ChangesNoBitAndHoldsAsManyBytesAsPredicted) {
     EXPECT_EQ(fused.steps[0].grad_norm, separate.steps[0].grad_norm);
     test::expect_same_bits(fused.gradients, separate.gradients);
     test::expect_same_bits(fused.weights, separate.weights);
-    expect_bytes(program, fused);
-    expect_bytes(apart, separate);
+    expect_sent_bytes(program, fused);
+    expect_sent_bytes(apart, separate);
     for (std::size_t r = 0; r < fused.ranks.size(); ++r) {
       EXPECT_LE(fused.ranks[r].peak_live_bytes, separate.ranks[r].peak_live_bytes) << r;
       EXPECT_EQ(fused.ranks[r].peak_host_bytes, separate.ranks[r].peak_host_bytes) << r;
@@ -120,7 +117,7 @@ TEST_P(FusedQuantization, ChangesNoBitAndHoldsAsManyBytesAsPredicted) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, FusedQuantization, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Layouts, FusedQuantization, testing::ValuesIn(fused_cases()),
                          [](const auto& info) { return info.param.name; });
 
 // The pass' blocks are those of the executor's recipes.

@@ -11,7 +11,7 @@ namespace {
 
 using test::fp32_plan;
 
-Plan recomputing(Plan plan) {
+Plan recomputing_experts(Plan plan) {
   plan.recompute = {Module::moe_act};
   return plan;
 }
@@ -25,12 +25,12 @@ std::vector<Plan> plans() {
           fp32_plan(1, 1, 2),
           fp32_plan(2, 2, 2),
           fp32_plan(1, 1, 4),
-          recomputing(fp32_plan(2, 2)),
-          recomputing(fp32_plan(2, 2, 2)),
+          recomputing_experts(fp32_plan(2, 2)),
+          recomputing_experts(fp32_plan(2, 2, 2)),
           test::tp_plan(2),
           test::tp_plan(4, 1, 2),
           test::tp_plan(2, 2, 4),
-          recomputing(test::tp_plan(2, 1, 2, 2))};
+          recomputing_experts(test::tp_plan(2, 1, 2, 2))};
 }
 
 TEST(PeakMemory, IsPredictedToTheByteWithForcedRouting) {
@@ -56,7 +56,7 @@ TEST(PeakMemory, RecomputeAndShardingSaveSome) {
   const auto peak = [&](const Plan& plan) {
     return test::run(test::small_moe(), plan, config).ranks[0].peak_live_bytes;
   };
-  EXPECT_LT(peak(recomputing(fp32_plan(1, 1, 2))), peak(fp32_plan(1, 1, 2)));
+  EXPECT_LT(peak(recomputing_experts(fp32_plan(1, 1, 2))), peak(fp32_plan(1, 1, 2)));
   Plan whole = fp32_plan(4, 2);
   whole.sharding = Sharding::none;
   EXPECT_LT(peak(fp32_plan(4, 2)), peak(whole));

@@ -8,9 +8,12 @@
 #include "simulator/estimate.hpp"
 #include "tests/backend/model_cases.hpp"
 #include "tests/backend/train_runs.hpp"
+#include "tests/support/changed_plans.hpp"
 
 namespace pleat {
 namespace {
+
+using test::recomputing_all;
 
 using test::fp32_plan;
 using test::ModelCase;
@@ -22,26 +25,26 @@ Plan whole_tokens(Plan plan) {
   return plan;
 }
 
-Plan recomputing(Plan plan) {
-  plan.recompute_full = true;
-  return plan;
-}
-
 // Sequences shared by two ranks.
-Plan context(Plan plan) {
+Plan with_context(Plan plan) {
   plan.attention.cp = 2;
   plan.expert.edp *= 2;
   plan.sharding = Sharding::zero1;
   return plan;
 }
 
-std::vector<Plan> layouts(const ModelSpec& m) {
+std::vector<Plan> feature_layouts(const ModelSpec& m) {
   if (!m.moe) {
     return {fp32_plan(2), fp32_plan(2, 1, 4), tp_plan(2, 1, 1, 2), whole_tokens(tp_plan(2)),
-            context(tp_plan(2))};
+            with_context(tp_plan(2))};
   }
-  return {fp32_plan(4, 2), fp32_plan(2, 2, 2), fp32_plan(1, 1, 4), tp_plan(2, 2, 4),
-          tp_plan(2, 1, 2, 2), context(tp_plan(2)), context(fp32_plan(2, 2, 2))};
+  return {fp32_plan(4, 2),
+          fp32_plan(2, 2, 2),
+          fp32_plan(1, 1, 4),
+          tp_plan(2, 2, 4),
+          tp_plan(2, 1, 2, 2),
+          with_context(tp_plan(2)),
+          with_context(fp32_plan(2, 2, 2))};
 }
 
 // Small weights everywhere, also where they start as zeros, so that every gradient is there.
@@ -66,7 +69,7 @@ void expect_near(double a, double b, const char* what) {
   EXPECT_NEAR(a, b, 1e-5 * std::abs(b)) << what;
 }
 
-void expect_same_step(const StepRecord& a, const StepRecord& b) {
+void expect_same_record(const StepRecord& a, const StepRecord& b) {
   expect_near(a.loss, b.loss, "loss");
   expect_near(a.grad_norm, b.grad_norm, "norm");
   expect_near(a.extra.mtp, b.extra.mtp, "mtp");
@@ -81,10 +84,10 @@ TEST_P(ModelFeature, LayoutsComputeWhatOneRankDoes) {
   const ModelSpec& model = GetParam().model;
   const TrainConfig config = lively_config(1);
   const TrainResult one = test::run(model, fp32_plan(), config);
-  for (const Plan& plan : layouts(model)) {
+  for (const Plan& plan : feature_layouts(model)) {
     SCOPED_TRACE(summary(plan));
     const TrainResult many = test::run(model, plan, config);
-    expect_same_step(many.steps[0], one.steps[0]);
+    expect_same_record(many.steps[0], one.steps[0]);
     test::expect_close(many.gradients, one.gradients, 1e-5);
   }
   EXPECT_GT(one.gradients.size(), 20U);
@@ -104,10 +107,10 @@ TEST_P(ModelFeature, PackedDocumentsAreThoseOfOneRank) {
   const TrainResult one = test::run(model, fp32_plan(), config, packed);
   const TrainResult whole = test::run(model, fp32_plan(), config);
   EXPECT_GT(std::abs(one.steps[0].loss - whole.steps[0].loss), 1e-5 * whole.steps[0].loss);
-  for (const Plan& plan : {context(fp32_plan(2)), tp_plan(2)}) {
+  for (const Plan& plan : {with_context(fp32_plan(2)), tp_plan(2)}) {
     SCOPED_TRACE(summary(plan));
     const TrainResult many = test::run(model, plan, config, packed);
-    expect_same_step(many.steps[0], one.steps[0]);
+    expect_same_record(many.steps[0], one.steps[0]);
     test::expect_close(many.gradients, one.gradients, 1e-5);
   }
 }
@@ -117,7 +120,7 @@ TEST_P(ModelFeature, RecomputeChangesNoBit) {
   const TrainConfig config = lively_config(2);
   const Plan plan = model.moe ? fp32_plan(2, 2, 2) : fp32_plan(2, 1, 2);
   const TrainResult kept = test::run(model, plan, config);
-  const TrainResult again = test::run(model, recomputing(plan), config);
+  const TrainResult again = test::run(model, recomputing_all(plan), config);
   EXPECT_EQ(kept.steps[1].loss, again.steps[1].loss);
   EXPECT_EQ(kept.steps[1].extra.aux, again.steps[1].extra.aux);
   test::expect_same_bits(again.gradients, kept.gradients);
@@ -129,9 +132,9 @@ TEST_P(ModelFeature, PeakMemoryIsPredictedToTheByte) {
   TrainConfig config = lively_config(1);
   config.forced_routing = true;
   config.keep_gradients = false;
-  std::vector<Plan> plans = layouts(model);
+  std::vector<Plan> plans = feature_layouts(model);
   plans.push_back(fp32_plan());
-  plans.push_back(recomputing(fp32_plan(1, 1, 2)));
+  plans.push_back(recomputing_all(fp32_plan(1, 1, 2)));
   for (const Plan& plan : plans) {
     const Program program = compile(model, test::small_workload(), plan, Runtime::pleat);
     const TrainResult result = train(program, config);

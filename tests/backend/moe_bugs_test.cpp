@@ -14,7 +14,7 @@ namespace {
 using test::folded_plan;
 using test::fp32_plan;
 
-TrainConfig skewed(int steps = 1) {
+TrainConfig skewed_steps(int steps = 1) {
   TrainConfig config = test::small_config(steps);
   test::skew(config);
   return config;
@@ -22,7 +22,7 @@ TrainConfig skewed(int steps = 1) {
 
 // Steps proportional to the gradient: a wrong factor of the gradient shows in the weights.
 TrainConfig plain_steps() {
-  TrainConfig config = skewed(2);
+  TrainConfig config = skewed_steps(2);
   config.adamw = {.lr = 300, .beta1 = 0, .beta2 = 0, .eps = 1000};
   config.clip_norm = 0;
   return config;
@@ -82,9 +82,9 @@ TEST(MoeBugs, NormOverPartOfTheExperts) {
 // the first layer's and the embedding's that are wrong then.
 TEST(MoeBugs, GradientBelowTheExpertsNotSummedOverTp) {
   const ModelSpec model = test::biased(test::small_moe());
-  const TrainResult one = test::run(model, fp32_plan(), skewed());
+  const TrainResult one = test::run(model, fp32_plan(), skewed_steps());
   for (const int ep : {1, 4}) {
-    const TrainResult many = test::run(model, folded_plan({.tp = 4}, 1, ep), skewed());
+    const TrainResult many = test::run(model, folded_plan({.tp = 4}, 1, ep), skewed_steps());
     for (const char* name : {"embedding", "layers.0.attn_norm", "layers.0.qkv", "layers.1.mlp_norm",
                              "layers.1.router"}) {
       EXPECT_LE(test::relative_difference(many.gradients.at(name), one.gradients.at(name)), 1e-5)
@@ -119,13 +119,13 @@ TEST(MoeBugs, RanksWithoutTokens) {
 // has several of them. With every dispatcher, forth and back is what one rank does.
 TEST(MoeBugs, CountsOfSeveralLocalExpertsWithTpAndEp) {
   const ModelSpec model = test::biased(test::small_moe());
-  const TrainResult one = test::run(model, fp32_plan(), skewed());
+  const TrainResult one = test::run(model, fp32_plan(), skewed_steps());
   for (const Dispatcher d :
        {Dispatcher::alltoall, Dispatcher::allgather, Dispatcher::hierarchical}) {
     for (const int ep : {2, 4}) {  // 4 and 2 local experts
       Plan plan = folded_plan({.tp = 2, .dp = 2}, 1, ep);
       plan.dispatcher = d;
-      const TrainResult many = test::run(model, plan, skewed());
+      const TrainResult many = test::run(model, plan, skewed_steps());
       test::expect_close(many.gradients, one.gradients, 1e-5);
       std::int64_t sent = 0, received = 0;
       for (const RankMeasurement& rank : many.ranks) {
@@ -160,8 +160,8 @@ TEST(MoeBugs, SixtyExpertsAndSixChoices) {
 // torchtitan#3604: rows combined by the indices of the whole sequence under sequence parallelism.
 TEST(MoeBugs, CombineUnderSequenceParallelism) {
   const ModelSpec model = test::biased(test::small_moe());
-  const TrainResult without = test::run(model, folded_plan({.dp = 2}, 1, 2), skewed());
-  const TrainResult with = test::run(model, folded_plan({.tp = 2}, 1, 2), skewed());
+  const TrainResult without = test::run(model, folded_plan({.dp = 2}, 1, 2), skewed_steps());
+  const TrainResult with = test::run(model, folded_plan({.tp = 2}, 1, 2), skewed_steps());
   EXPECT_NEAR(with.steps[0].loss, without.steps[0].loss, 1e-5 * without.steps[0].loss);
   test::expect_close(with.gradients, without.gradients, 1e-5);
 }

@@ -9,29 +9,25 @@
 #include <ostream>
 
 #include "tests/backend/train_runs.hpp"
+#include "tests/support/changed_plans.hpp"
 
 namespace pleat {
 namespace {
 
+using test::two_samples;
+using test::unsharded;
+
 using test::fp32_plan;
 
-struct Layout {
+struct ParityLayout {
   const char* name;
   Plan plan;
-  friend std::ostream& operator<<(std::ostream& out, const Layout& l) { return out << l.name; }
+  friend std::ostream& operator<<(std::ostream& out, const ParityLayout& l) {
+    return out << l.name;
+  }
 };
 
-Plan unsharded(Plan plan) {
-  plan.sharding = Sharding::none;
-  return plan;
-}
-
-Plan two_samples(Plan plan) {
-  plan.micro_batch = 2;
-  return plan;
-}
-
-std::vector<Layout> layouts() {
+std::vector<ParityLayout> parity_layouts() {
   return {{"DP2", fp32_plan(2)},
           {"DP2_unsharded", unsharded(fp32_plan(2))},
           {"EP2", fp32_plan(2, 2)},
@@ -59,7 +55,7 @@ ModelSpec dense() {
   return m;
 }
 
-class Parity : public testing::TestWithParam<Layout> {
+class Parity : public testing::TestWithParam<ParityLayout> {
  protected:
   static void compare(const ModelSpec& model, const Plan& plan) {
     TrainConfig config = test::small_config();
@@ -96,7 +92,7 @@ TEST_P(Parity, LossOfSeveralSteps) {
   EXPECT_NE(one.steps[3].loss, one.steps[0].loss);
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, Parity, testing::ValuesIn(layouts()),
+INSTANTIATE_TEST_SUITE_P(Layouts, Parity, testing::ValuesIn(parity_layouts()),
                          [](const auto& info) { return std::string(info.param.name); });
 
 // Normed heads, shared key and value heads, a vocabulary with padding; with sequence parallelism

@@ -21,7 +21,7 @@ struct Pipeline {
   friend std::ostream& operator<<(std::ostream& out, const Pipeline& p) { return out << p.name; }
 };
 
-Plan ordered(PipelineSchedule schedule, int pp, int vpp, const char* layout = "") {
+Plan in_order(PipelineSchedule schedule, int pp, int vpp, const char* layout = "") {
   Plan p = fp32_plan(1, 1, pp);
   p.schedule = schedule;
   p.vpp = vpp;
@@ -38,19 +38,19 @@ constexpr auto k1F1B = PipelineSchedule::one_f_one_b;
 
 // Eight microbatches of one sample each over four layers.
 std::vector<Pipeline> same_bits() {
-  return {{"interleaved", ordered(k1F1B, 2, 2)},
-          {"interleaved_in_groups", grouped(ordered(k1F1B, 2, 2), 4)},
-          {"interleaved_in_unequal_groups", grouped(ordered(k1F1B, 2, 2), 3)},
-          {"interleaved_three_stages", ordered(k1F1B, 3, 2, "E|t|tt||t|L")},
-          {"uneven", ordered(k1F1B, 2, 1, "Et|tttL")},
-          {"embedding_and_loss_alone", ordered(k1F1B, 3, 1, "E|tttt|L")},
-          {"embedding_and_loss_count_as_layers", ordered(k1F1B, 3, 1)},
-          {"interleaved_uneven", ordered(k1F1B, 2, 2, "Ett||t|tL")},
-          {"zb_h1", ordered(PipelineSchedule::zb_h1, 2, 1)},
-          {"zb_h1_four_stages", ordered(PipelineSchedule::zb_h1, 4, 1)},
-          {"zb_v", ordered(PipelineSchedule::zb_v, 2, 2)},
-          {"zb_v_uneven", ordered(PipelineSchedule::zb_v, 3, 2, "E|t|t|t||tL")},
-          {"dualpipe_v", ordered(PipelineSchedule::dualpipe_v, 2, 2)}};
+  return {{"interleaved", in_order(k1F1B, 2, 2)},
+          {"interleaved_in_groups", grouped(in_order(k1F1B, 2, 2), 4)},
+          {"interleaved_in_unequal_groups", grouped(in_order(k1F1B, 2, 2), 3)},
+          {"interleaved_three_stages", in_order(k1F1B, 3, 2, "E|t|tt||t|L")},
+          {"uneven", in_order(k1F1B, 2, 1, "Et|tttL")},
+          {"embedding_and_loss_alone", in_order(k1F1B, 3, 1, "E|tttt|L")},
+          {"embedding_and_loss_count_as_layers", in_order(k1F1B, 3, 1)},
+          {"interleaved_uneven", in_order(k1F1B, 2, 2, "Ett||t|tL")},
+          {"zb_h1", in_order(PipelineSchedule::zb_h1, 2, 1)},
+          {"zb_h1_four_stages", in_order(PipelineSchedule::zb_h1, 4, 1)},
+          {"zb_v", in_order(PipelineSchedule::zb_v, 2, 2)},
+          {"zb_v_uneven", in_order(PipelineSchedule::zb_v, 3, 2, "E|t|t|t||tL")},
+          {"dualpipe_v", in_order(PipelineSchedule::dualpipe_v, 2, 2)}};
 }
 
 void expect_peaks(const ModelSpec& model, const Plan& plan) {
@@ -106,10 +106,10 @@ TEST(DualPipe, AddsUpItsCopies) {
   test::skew(config);
   const ModelSpec model = test::biased(test::small_moe());
   const TrainResult one = train(compile(model, large_batch(), fp32_plan(), Runtime::pleat), config);
-  const Plan base = ordered(PipelineSchedule::dualpipe, 2, 1);
+  const Plan base = in_order(PipelineSchedule::dualpipe, 2, 1);
   const Plan plans[] = {
       base, with_ranks(base, 2, 2, Sharding::none), with_ranks(base, 2, 1, Sharding::zero1),
-      with_ranks(ordered(PipelineSchedule::dualpipe, 4, 1), 2, 2, Sharding::zero1)};
+      with_ranks(in_order(PipelineSchedule::dualpipe, 4, 1), 2, 2, Sharding::zero1)};
   for (const Plan& plan : plans) {
     SCOPED_TRACE(summary(plan));
     const TrainResult many = train(compile(model, large_batch(), plan, Runtime::pleat), config);
@@ -123,9 +123,9 @@ TEST(DualPipe, AddsUpItsCopies) {
 }
 
 TEST(DualPipe, MemoryIsPredictedToTheByte) {
-  expect_peaks(test::small_moe(), ordered(PipelineSchedule::dualpipe, 2, 1));
+  expect_peaks(test::small_moe(), in_order(PipelineSchedule::dualpipe, 2, 1));
   expect_peaks(test::small_moe(),
-               with_ranks(ordered(PipelineSchedule::dualpipe, 2, 1), 2, 2, Sharding::zero1));
+               with_ranks(in_order(PipelineSchedule::dualpipe, 2, 1), 2, 2, Sharding::zero1));
 }
 
 // A stage without experts takes part in the norm and in clipping (ColossalAI issue 2192,
@@ -133,7 +133,7 @@ TEST(DualPipe, MemoryIsPredictedToTheByte) {
 TEST(Pipeline, ClipsAlikeWhereAStageHasNoExperts) {
   TrainConfig config = test::small_config(2);
   config.clip_norm = 0.01;
-  const Plan plan = ordered(k1F1B, 3, 1, "Et|ttt|L");  // only the second stage has experts
+  const Plan plan = in_order(k1F1B, 3, 1, "Et|ttt|L");  // only the second stage has experts
   const TrainResult one = test::run(test::small_moe(), fp32_plan(), config);
   const TrainResult many = test::run(test::small_moe(), plan, config);
   EXPECT_GT(one.steps[0].grad_norm, 0.1);

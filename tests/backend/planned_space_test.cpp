@@ -24,7 +24,7 @@ constexpr Precision kPrecisions[] = {Precision::fp32,        Precision::fp16,
                                      Precision::fp8_delayed, Precision::fp8_block,
                                      Precision::mxfp8,       Precision::nvfp4};
 
-ModelSpec moe() {
+ModelSpec planned_moe() {
   ModelSpec m = test::small_model();
   m.layers = 4;
   m.moe_layer = {false, true, true, true};
@@ -32,15 +32,15 @@ ModelSpec moe() {
 }
 
 // Its first and last stages hold the table.
-ModelSpec tied() {
-  ModelSpec m = moe();
+ModelSpec tied_dense() {
+  ModelSpec m = planned_moe();
   m.name = "small-tied";
   m.tied_embeddings = true;
   return m;
 }
 
-ModelSpec dense() {
-  ModelSpec m = moe();
+ModelSpec dense_of_four() {
+  ModelSpec m = planned_moe();
   m.name = "small-dense";
   m.moe.reset();
   m.moe_layer.assign(4, false);
@@ -48,7 +48,7 @@ ModelSpec dense() {
 }
 
 SearchConfig config_for(Precision p) {
-  SearchConfig c = test::small_config(4);
+  SearchConfig c = test::small_search(4);
   c.runtime = Runtime::pleat;
   c.numerics.front().precision = p;
   // What is recomputed excludes nothing here: two choices stand for all.
@@ -61,7 +61,7 @@ SearchConfig config_for(Precision p) {
 
 // How many plans of the space there are, all of which run.
 int plans_that_run(const ModelSpec& model, const SearchConfig& config, const std::string& what,
-                   const WorkloadSpec& workload = test::small_workload()) {
+                   const WorkloadSpec& workload = test::short_workload()) {
   Program program;
   program.model = model;
   program.workload = workload;
@@ -85,7 +85,7 @@ int plans_that_run(const ModelSpec& model, const SearchConfig& config, const std
 }
 
 TEST(PlannedSpace, OfEveryPrecisionRuns) {
-  for (const ModelSpec& model : {moe(), dense()}) {
+  for (const ModelSpec& model : {planned_moe(), dense_of_four()}) {
     for (const Precision p : kPrecisions) {
       Plan plan;
       plan.precision = p;
@@ -150,9 +150,9 @@ TEST(PlannedSpace, OfEveryPinnedValueRuns) {
     SearchConfig config = config_for(Precision::bf16);
     config.pin<"tp">() = {1, 2};
     change(config);
-    if (plans_that_run(moe(), config, name) == 0) empty.insert(name);
+    if (plans_that_run(planned_moe(), config, name) == 0) empty.insert(name);
     config.pin<"pp">() = {2};
-    if (plans_that_run(tied(), config, name) == 0) empty_tied.insert(name);
+    if (plans_that_run(tied_dense(), config, name) == 0) empty_tied.insert(name);
   }
   // Types that are none of what is pinned to them.
   const std::set<std::string> nothing{"main gradients fp16",  "main gradients fp8",
@@ -171,9 +171,9 @@ TEST(PlannedSpace, OfEveryPinnedValueRuns) {
 TEST(PlannedSpace, OfShortSequencesRuns) {
   SearchConfig config = config_for(Precision::nvfp4);
   config.pin<"tp">() = {4};
-  WorkloadSpec workload = test::small_workload();
+  WorkloadSpec workload = test::short_workload();
   workload.seq_len = 8;
-  EXPECT_GT(plans_that_run(moe(), config, "nvfp4", workload), 0);
+  EXPECT_GT(plans_that_run(planned_moe(), config, "nvfp4", workload), 0);
 }
 
 }  // namespace

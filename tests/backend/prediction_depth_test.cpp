@@ -125,7 +125,7 @@ Expected expected(const ModelSpec& model, const test::Tensors& weights, const Sc
   return e;
 }
 
-TrainConfig config_of(const std::shared_ptr<const Scattered>& data, bool documents) {
+TrainConfig scattered_config(const std::shared_ptr<const Scattered>& data, bool documents) {
   TrainConfig config = test::small_config(1);
   config.data = data;
   config.adamw = {.lr = 0, .weight_decay = 0};
@@ -147,7 +147,7 @@ TrainConfig config_of(const std::shared_ptr<const Scattered>& data, bool documen
   return config;
 }
 
-std::vector<Plan> layouts() {
+std::vector<Plan> depth_layouts() {
   using enum CpComm;
   Plan samples = fp32_plan(2, 2), zero3 = fp32_plan(2, 2);
   samples.micro_batch = 2;
@@ -167,12 +167,12 @@ class PredictionDepths : public testing::TestWithParam<bool> {};
 TEST_P(PredictionDepths, AreHeldAgainstTokensSoFarAhead) {
   const bool documents = GetParam();
   const auto data = std::make_shared<Scattered>(documents);
-  const TrainConfig config = config_of(data, documents);
+  const TrainConfig config = scattered_config(data, documents);
   for (const int depths : {1, 3}) {
     ModelSpec model = test::small_moe();
     model.mtp_layers = depths;
     model.mtp_loss = kMtpLoss;
-    for (const Plan& plan : layouts()) {
+    for (const Plan& plan : depth_layouts()) {
       SCOPED_TRACE(summary(plan));
       const TrainResult result =
           test::run(model, plan, config, {.seq_len = kSeq, .global_batch = kSamples});

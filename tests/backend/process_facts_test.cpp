@@ -22,7 +22,7 @@ ProcessFacts facts(const Environment& e, const ProcessFlags& flags = {}) {
   });
 }
 
-std::string refusal(const Environment& e, const ProcessFlags& flags = {}) {
+std::string facts_refusal(const Environment& e, const ProcessFlags& flags = {}) {
   try {
     static_cast<void>(facts(e, flags));
   } catch (const ConfigError& error) {
@@ -139,27 +139,29 @@ TEST(ProcessFacts, TheInnermostLauncherCounts) {
 }
 
 TEST(ProcessFacts, ContradictionsNameBoth) {
-  EXPECT_EQ(refusal({{"RANK", "4"}, {"WORLD_SIZE", "4"}}), "RANK: RANK=4 contradicts WORLD_SIZE=4");
-  EXPECT_EQ(refusal({{"RANK", "0"}}), "WORLD_SIZE: RANK is set, but WORLD_SIZE is not");
-  EXPECT_EQ(refusal({{"WORLD_SIZE", "2"}}), "RANK: WORLD_SIZE is set, but RANK is not");
-  EXPECT_EQ(refusal({{"RANK", "-1"}, {"WORLD_SIZE", "4"}}), "RANK: '-1' is no number");
-  EXPECT_EQ(refusal({{"RANK", "0"}, {"WORLD_SIZE", "123456789"}}),
+  EXPECT_EQ(facts_refusal({{"RANK", "4"}, {"WORLD_SIZE", "4"}}),
+            "RANK: RANK=4 contradicts WORLD_SIZE=4");
+  EXPECT_EQ(facts_refusal({{"RANK", "0"}}), "WORLD_SIZE: RANK is set, but WORLD_SIZE is not");
+  EXPECT_EQ(facts_refusal({{"WORLD_SIZE", "2"}}), "RANK: WORLD_SIZE is set, but RANK is not");
+  EXPECT_EQ(facts_refusal({{"RANK", "-1"}, {"WORLD_SIZE", "4"}}), "RANK: '-1' is no number");
+  EXPECT_EQ(facts_refusal({{"RANK", "0"}, {"WORLD_SIZE", "123456789"}}),
             "WORLD_SIZE: '123456789' is no number");
-  EXPECT_EQ(refusal(kTorchrun + Environment{{"LOCAL_RANK", "4"}}),
+  EXPECT_EQ(facts_refusal(kTorchrun + Environment{{"LOCAL_RANK", "4"}}),
             "LOCAL_RANK: LOCAL_RANK=4 contradicts LOCAL_WORLD_SIZE=4");
-  EXPECT_EQ(refusal(kTorchrun + Environment{{"LOCAL_WORLD_SIZE", "9"}}),
+  EXPECT_EQ(facts_refusal(kTorchrun + Environment{{"LOCAL_WORLD_SIZE", "9"}}),
             "LOCAL_WORLD_SIZE: LOCAL_WORLD_SIZE=9 contradicts WORLD_SIZE=8");
   // Left over from a shell: all four processes would take themselves for the only one.
-  EXPECT_EQ(refusal(kMpirun + Environment{{"RANK", "0"}, {"WORLD_SIZE", "1"}}),
+  EXPECT_EQ(facts_refusal(kMpirun + Environment{{"RANK", "0"}, {"WORLD_SIZE", "1"}}),
             "WORLD_SIZE: WORLD_SIZE says 1 processes, OMPI_COMM_WORLD_SIZE says 4");
-  EXPECT_EQ(refusal(kMpirun + Environment{{"RANK", "0"}, {"WORLD_SIZE", "4"}}),
+  EXPECT_EQ(facts_refusal(kMpirun + Environment{{"RANK", "0"}, {"WORLD_SIZE", "4"}}),
             "RANK: RANK says process 0, OMPI_COMM_WORLD_RANK says 2");
-  EXPECT_EQ(refusal(kMpirun, {"0/2", ""}),
+  EXPECT_EQ(facts_refusal(kMpirun, {"0/2", ""}),
             "--process: --process says 2 processes, OMPI_COMM_WORLD_SIZE says 4");
-  EXPECT_EQ(refusal(kTorchrun + Environment{{"MASTER_PORT", "0"}}), "MASTER_PORT: 0 is no port");
-  EXPECT_EQ(refusal({}, {"4/4", ""}), "--process: '4/4' is no place among processes");
-  EXPECT_EQ(refusal({}, {"two", ""}), "--process: 'two' is no place among processes");
-  EXPECT_EQ(refusal({}, {"", "node1"}), "--rendezvous: 'node1' is not host:port");
+  EXPECT_EQ(facts_refusal(kTorchrun + Environment{{"MASTER_PORT", "0"}}),
+            "MASTER_PORT: 0 is no port");
+  EXPECT_EQ(facts_refusal({}, {"4/4", ""}), "--process: '4/4' is no place among processes");
+  EXPECT_EQ(facts_refusal({}, {"two", ""}), "--process: 'two' is no place among processes");
+  EXPECT_EQ(facts_refusal({}, {"", "node1"}), "--rendezvous: 'node1' is not host:port");
 }
 
 TEST(ProcessFacts, FirstHostOfNodeLists) {

@@ -23,10 +23,6 @@ using test::fp32_plan;
 
 using namespace test::forked;
 
-Program program_of(const Plan& plan) {
-  return compile(test::small_moe(), test::small_workload(), plan, Runtime::pleat);
-}
-
 // A result as text, every float in full.
 std::string exact(const TrainResult& r) {
   std::string text;
@@ -62,7 +58,7 @@ TEST(Processes, GiveTheSameBitsAsThreads) {
       {test::tp_plan(2, 1, 2, 2), {1, 1, 1, 1}},
   };
   for (const auto& [plan, ranks] : jobs) {
-    const Program program = program_of(plan);
+    const Program program = test::small_program(plan);
     TcpJob job(ranks);
     const auto ended =
         run_processes(static_cast<int>(ranks.size()), [&](int process, std::string& say) {
@@ -82,8 +78,8 @@ TEST(Processes, GiveTheSameBitsAsThreads) {
 
 // What the ranks say, and their exit codes, when rank 2 of 4 is killed before the operation that
 // `here` picks in step 1.
-void expect_loss_noticed(const std::function<bool(const Op&)>& here) {
-  const Program program = program_of(fp32_plan(2, 2, 2));
+void expect_death_noticed(const std::function<bool(const Op&)>& here) {
+  const Program program = test::small_program(fp32_plan(2, 2, 2));
   TcpJob job({1, 1, 1, 1});
   const auto begin = std::chrono::steady_clock::now();
   const auto ended = run_processes(4, [&](int process, std::string& say) {
@@ -111,27 +107,27 @@ void expect_loss_noticed(const std::function<bool(const Op&)>& here) {
 }
 
 TEST(LostRank, InForwardEndsAllAndIsNamed) {
-  expect_loss_noticed([](const Op& op) { return op.kind == OpKind::attention; });
+  expect_death_noticed([](const Op& op) { return op.kind == OpKind::attention; });
 }
 TEST(LostRank, InBackwardEndsAllAndIsNamed) {
-  expect_loss_noticed([](const Op& op) { return op.kind == OpKind::attention_bwd; });
+  expect_death_noticed([](const Op& op) { return op.kind == OpKind::attention_bwd; });
 }
 TEST(LostRank, InDispatchEndsAllAndIsNamed) {
-  expect_loss_noticed([](const Op& op) { return op.kind == OpKind::exchange_rows; });
+  expect_death_noticed([](const Op& op) { return op.kind == OpKind::exchange_rows; });
 }
 TEST(LostRank, BetweenStagesEndsAllAndIsNamed) {
-  expect_loss_noticed([](const Op& op) { return op.kind == OpKind::recv; });
+  expect_death_noticed([](const Op& op) { return op.kind == OpKind::recv; });
 }
 TEST(LostRank, InTheGradientReductionEndsAllAndIsNamed) {
-  expect_loss_noticed([](const Op& op) { return op.kind == OpKind::reduce_bucket; });
+  expect_death_noticed([](const Op& op) { return op.kind == OpKind::reduce_bucket; });
 }
 TEST(LostRank, InTheOptimizerEndsAllAndIsNamed) {
-  expect_loss_noticed([](const Op& op) { return op.kind == OpKind::adamw; });
+  expect_death_noticed([](const Op& op) { return op.kind == OpKind::adamw; });
 }
 
 // All ranks of a process that held several.
 TEST(LostRank, AProcessOfSeveralRanksIsNamedByAllOfThem) {
-  const Program program = program_of(fp32_plan(4, 4));
+  const Program program = test::small_program(fp32_plan(4, 4));
   TcpJob job({2, 2});
   const auto ended = run_processes(2, [&](int process, std::string& say) {
     TrainConfig config = test::small_config(1000);
@@ -151,7 +147,7 @@ TEST(LostRank, AProcessOfSeveralRanksIsNamedByAllOfThem) {
 
 // Stopped, not killed: its connections stay, its signs of life do not. It wakes too late.
 TEST(LostRank, ASilentProcessIsLostAfterItsTime) {
-  const Program program = program_of(fp32_plan(2, 2));
+  const Program program = test::small_program(fp32_plan(2, 2));
   TcpJob job({1, 1});
   const auto begin = std::chrono::steady_clock::now();
   const auto ended = run_processes(2, [&](int process, std::string& say) {
@@ -179,7 +175,7 @@ TEST(LostRank, ASilentProcessIsLostAfterItsTime) {
 }
 
 TEST(StallOfProcesses, NamesTheRanksOfAllAndWhereTheyWait) {
-  Program program = program_of(fp32_plan(1, 1, 2));
+  Program program = test::small_program(fp32_plan(1, 1, 2));
   for (SharedLayer& shared : program.stages[0].layers) {
     LayerProgram& layer = shared.own();
     std::erase_if(layer.forward, [](const Op& op) { return op.kind == OpKind::send; });
@@ -206,7 +202,7 @@ TEST(StallOfProcesses, NamesTheRanksOfAllAndWhereTheyWait) {
 }
 
 TEST(FailureOfProcesses, OneRanksFailureIsEverybodysReason) {
-  const Program program = program_of(fp32_plan(2, 2, 2));
+  const Program program = test::small_program(fp32_plan(2, 2, 2));
   TcpJob job({1, 1, 1, 1});
   const auto ended = run_processes(4, [&](int process, std::string& say) {
     TrainConfig config = test::small_config(1000);

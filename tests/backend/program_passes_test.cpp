@@ -11,17 +11,20 @@
 #include "core/plan/rank_map.hpp"
 #include "simulator/estimate.hpp"
 #include "tests/backend/train_runs.hpp"
+#include "tests/support/changed_plans.hpp"
 
 namespace pleat {
 namespace {
 
+using test::interleaved;
+
 using test::fp32_plan;
 using test::tp_plan;
 
-struct Case {
+struct PassCase {
   std::string name;
   Plan plan;
-  friend std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
+  friend std::ostream& operator<<(std::ostream& out, const PassCase& c) { return out << c.name; }
 };
 
 // The same layout without the passes.
@@ -37,14 +40,8 @@ Plan plain(Plan plan) {
   return plan;
 }
 
-Plan interleaved(Plan plan, PipelineSchedule schedule = PipelineSchedule::one_f_one_b) {
-  plan.vpp = 2;
-  plan.schedule = schedule;
-  return plan;
-}
-
-std::vector<Case> recompute_cases() {
-  std::vector<Case> all;
+std::vector<PassCase> recompute_cases() {
+  std::vector<PassCase> all;
   for (const Module m : {Module::layernorm, Module::core_attn, Module::mlp, Module::moe_act,
                          Module::shared_experts, Module::moe}) {
     Plan plan = fp32_plan(2, 2);
@@ -86,8 +83,8 @@ std::vector<Case> recompute_cases() {
   return all;
 }
 
-std::vector<Case> offload_cases() {
-  std::vector<Case> all;
+std::vector<PassCase> offload_cases() {
+  std::vector<PassCase> all;
   for (const Offload what : {Offload::attn_norm, Offload::qkv_linear, Offload::core_attn,
                              Offload::mlp_norm, Offload::expert_fc1, Offload::moe_act}) {
     Plan plan = fp32_plan(2, 2);
@@ -97,10 +94,10 @@ std::vector<Case> offload_cases() {
   const std::set<Offload> every{Offload::attn_norm, Offload::qkv_linear, Offload::core_attn,
                                 Offload::attn_proj, Offload::mlp_norm,   Offload::expert_fc1,
                                 Offload::moe_act};
-  for (Case c :
-       {Case{"one_rank", fp32_plan()}, Case{"pipelined", fp32_plan(2, 2, 2)},
-        Case{"interleaved", interleaved(fp32_plan(1, 1, 2))}, Case{"tensor", tp_plan(2, 2, 2)},
-        Case{"ZB_V", interleaved(fp32_plan(1, 1, 2), PipelineSchedule::zb_v)}}) {
+  for (PassCase c : {PassCase{"one_rank", fp32_plan()}, PassCase{"pipelined", fp32_plan(2, 2, 2)},
+                     PassCase{"interleaved", interleaved(fp32_plan(1, 1, 2))},
+                     PassCase{"tensor", tp_plan(2, 2, 2)},
+                     PassCase{"ZB_V", interleaved(fp32_plan(1, 1, 2), PipelineSchedule::zb_v)}}) {
     c.plan.offload = every;
     all.push_back({"offload_all_" + c.name, c.plan});
   }
@@ -122,19 +119,19 @@ std::vector<Case> offload_cases() {
   return all;
 }
 
-std::vector<Case> overlap_cases() {
+std::vector<PassCase> overlap_cases() {
   Plan etp = test::folded_plan({2, 1, 2, 1}, 2, 2);
   Plan full = fp32_plan(2, 2);
   full.recompute = {Module::moe_act};
-  std::vector<Case> layouts{
+  std::vector<PassCase> layouts{
       {"EP2", fp32_plan(2, 2)},
       {"TP2_EP4", tp_plan(2, 2, 4)},
       {"ETP2_EP2", etp},
       {"recomputed", full},
       {"PP2_VPP2_EP2", interleaved(fp32_plan(2, 2, 2))},
       {"DualPipe", interleaved(fp32_plan(2, 2, 2), PipelineSchedule::dualpipe_v)}};
-  std::vector<Case> all;
-  for (Case c : layouts) {
+  std::vector<PassCase> all;
+  for (PassCase c : layouts) {
     c.plan.overlap.expert_parallel = true;
     all.push_back({"overlap_" + c.name, c.plan});
     c.plan.overlap.delay_wgrad = true;
@@ -143,9 +140,9 @@ std::vector<Case> overlap_cases() {
   return all;
 }
 
-std::vector<Case> in(Precision precision, const std::vector<Case>& cases) {
-  std::vector<Case> all;
-  for (Case c : cases) {
+std::vector<PassCase> in(Precision precision, const std::vector<PassCase>& cases) {
+  std::vector<PassCase> all;
+  for (PassCase c : cases) {
     c.plan.precision = precision;
     c.plan.fp8_params = false;
     c.name += "_" + name_of(precision);
@@ -156,7 +153,7 @@ std::vector<Case> in(Precision precision, const std::vector<Case>& cases) {
 
 WorkloadSpec workload() { return {.seq_len = 16, .global_batch = 12}; }
 
-class Passes : public testing::TestWithParam<Case> {};
+class Passes : public testing::TestWithParam<PassCase> {};
 
 TEST_P(Passes, ChangeNoBit) {
   const Plan& plan = GetParam().plan;
@@ -205,7 +202,7 @@ TEST_P(Passes, HoldAsManyBytesAsPredicted) {
   expect_bytes(GetParam().plan, test::biased(test::small_moe()), true);
 }
 
-std::string name_of_case(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+std::string name_of_case(const testing::TestParamInfo<PassCase>& info) { return info.param.name; }
 INSTANTIATE_TEST_SUITE_P(Recompute, Passes, testing::ValuesIn(recompute_cases()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(Offload, Passes, testing::ValuesIn(offload_cases()), name_of_case);
 INSTANTIATE_TEST_SUITE_P(Overlap, Passes, testing::ValuesIn(overlap_cases()), name_of_case);

@@ -32,7 +32,7 @@ Plan plan_of(const Recipe& r, Plan plan = fp32_plan()) {
   return plan;
 }
 
-ModelSpec small_dense() {
+ModelSpec named_dense() {
   ModelSpec m = test::small_moe();
   m.name = "small-dense";
   m.moe.reset();
@@ -67,7 +67,7 @@ std::vector<StepRecord> in_bf16(const ModelSpec& model, const TrainConfig& confi
 
 TEST_P(Quantized, LossFollowsBf16) {
   const TrainConfig config = learnable(20);
-  for (const ModelSpec& model : {small_dense(), test::small_moe()}) {
+  for (const ModelSpec& model : {named_dense(), test::small_moe()}) {
     const std::vector<StepRecord> wide = in_bf16(model, config);
     const std::vector<StepRecord> narrow = test::run(model, plan_of(GetParam()), config).steps;
     EXPECT_LT(narrow.back().loss, 0.8 * narrow.front().loss);
@@ -107,7 +107,7 @@ TEST_P(Quantized, RepeatsAndPipelinesAreTheSameBits) {
   }
 }
 
-std::vector<Plan> layouts(const Recipe& r) {
+std::vector<Plan> quantized_layouts(const Recipe& r) {
   Plan allgather = fp32_plan(4, 4), context = test::folded_plan({1, 2, 2, 1}, 1, 2);
   allgather.dispatcher = Dispatcher::allgather;
   Plan zero2 = fp32_plan(4, 2), act = fp32_plan(2, 2);
@@ -125,7 +125,7 @@ TEST_P(Quantized, MemoryIsPredictedToTheByte) {
   TrainConfig config = test::small_config(1);
   config.forced_routing = true;
   config.keep_gradients = false;
-  const std::vector<Plan> plans = layouts(GetParam());
+  const std::vector<Plan> plans = quantized_layouts(GetParam());
   for (const Plan& plan : plans) {
     const bool latent = &plan - plans.data() < 2 || plan.attention.tp > 1;
     for (const ModelSpec& model : {latent ? test::small_mla() : test::small_moe()}) {
@@ -181,7 +181,7 @@ TEST_P(Quantized, WeightsKeptNarrowAreTheSameBitsInLessMemory) {
   config.forced_routing = true;
   config.evaluation = {
       .data = std::make_shared<ConsecutiveBytes>(config.text, kLonger.seq_len), .batches = 1};
-  std::vector<Plan> plans = layouts(GetParam());
+  std::vector<Plan> plans = quantized_layouts(GetParam());
   plans.push_back(plans[1]);
   plans.back().optimizer.state_offload = 0.4;
   const bool all = GetParam().precision == Precision::fp8;  // every second one for the others
@@ -235,7 +235,7 @@ TEST(QuantizedLayouts, BlocksWithinARowDoNotSeeOtherRanks) {
 TEST_P(Quantized, TensorParallelRanksComputeWhatOneDoes) {
   TrainConfig config = test::small_config(1);
   config.forced_routing = true;
-  for (const ModelSpec& model : {small_dense(), test::small_moe(), test::small_mla()}) {
+  for (const ModelSpec& model : {named_dense(), test::small_moe(), test::small_mla()}) {
     const TrainResult one = test::run(model, plan_of(GetParam()), config, kLonger);
     const TrainResult many =
         test::run(model, plan_of(GetParam(), test::tp_plan(2)), config, kLonger);
@@ -250,7 +250,7 @@ TEST(QuantizedLayouts, BlocksOfTokensOnSeveralTpRanks) {
   TrainConfig config = test::small_config(1);
   config.forced_routing = true;
   const Recipe four{"nvfp4", Precision::nvfp4, 0, 0};
-  for (const ModelSpec& model : {small_dense(), test::small_moe(), test::small_mla()}) {
+  for (const ModelSpec& model : {named_dense(), test::small_moe(), test::small_mla()}) {
     const TrainResult one = test::run(model, plan_of(four), config, workload);
     for (const Plan& layout : {test::tp_plan(2), test::tp_plan(4, 1, 2)}) {
       const Plan plan = plan_of(four, layout);

@@ -8,10 +8,13 @@
 #include "backend/execute/executor.hpp"
 #include "kernels/host_device.hpp"
 #include "tests/backend/train_runs.hpp"
+#include "tests/support/changed_plans.hpp"
 #include "tests/support/recording_transport.hpp"
 
 namespace pleat {
 namespace {
+
+using test::unsharded;
 
 using test::fp32_plan;
 using Kind = CommCall::Kind;
@@ -116,11 +119,6 @@ class Listing final : private StepVisitor {
   const StageProgram& stage_;
   std::int64_t routed_;
 };
-
-Plan unsharded(Plan p) {
-  p.sharding = Sharding::none;
-  return p;
-}
 
 TEST(Recording, TheExecutorExchangesWhatTheProgramLists) {
   for (const Plan& plan :

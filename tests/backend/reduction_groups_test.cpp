@@ -15,29 +15,27 @@
 #include "backend/rank_context.hpp"
 #include "core/plan/rank_map.hpp"
 #include "tests/backend/train_runs.hpp"
+#include "tests/support/changed_plans.hpp"
 
 namespace pleat {
 namespace {
 
+using test::unsharded;
+
 using test::folded_plan;
 
-struct Case {
+struct GroupCase {
   const char* name;
   Plan plan;
-  friend std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
+  friend std::ostream& operator<<(std::ostream& out, const GroupCase& c) { return out << c.name; }
 };
-
-Plan unsharded(Plan plan) {
-  plan.sharding = Sharding::none;
-  return plan;
-}
 
 Plan two_instances(Plan plan) {
   plan.optimizer_instances = 2;
   return plan;
 }
 
-std::vector<Case> cases() {
+std::vector<GroupCase> group_cases() {
   return {{"DP4_EP2", folded_plan({.dp = 4}, 1, 2)},
           {"TP2", folded_plan({.tp = 2}, 1, 1)},
           {"TP4_SharedKeyHeads", folded_plan({.tp = 4, .dp = 2}, 1, 2)},
@@ -82,8 +80,8 @@ std::map<std::string, std::vector<float>> sums_of_holders(const Program& program
   return sums;
 }
 
-class ReductionGroups : public testing::TestWithParam<Case> {};
-INSTANTIATE_TEST_SUITE_P(Plans, ReductionGroups, testing::ValuesIn(cases()),
+class ReductionGroups : public testing::TestWithParam<GroupCase> {};
+INSTANTIATE_TEST_SUITE_P(Plans, ReductionGroups, testing::ValuesIn(group_cases()),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST_P(ReductionGroups, AreThoseThatHoldTheWeight) {

@@ -60,13 +60,13 @@ Told meet_all(int processes, int world, const std::vector<Come>& who, double tim
   return told;
 }
 
-std::vector<std::string> all(std::size_t count, const std::string& text) {
+std::vector<std::string> all_say(std::size_t count, const std::string& text) {
   return std::vector<std::string>(count, text);
 }
 
 TEST(Rendezvous, EveryoneGetsTheSameRoster) {
   const Told told = meet_all(3, 6, {{0, 1}, {1, 3}, {2, 2}}, 10);
-  EXPECT_EQ(told.problems, all(3, ""));
+  EXPECT_EQ(told.problems, all_say(3, ""));
   for (const Roster& r : told.rosters) {
     EXPECT_EQ(r.epoch, told.rosters[0].epoch);
     ASSERT_EQ(r.processes.size(), 3U);
@@ -80,28 +80,29 @@ TEST(Rendezvous, EveryoneGetsTheSameRoster) {
 
 TEST(Rendezvous, NamesTheProcessesThatDidNotCome) {
   const Told told = meet_all(5, 5, {{0}, {2}, {4}}, 0.5);
-  EXPECT_EQ(told.problems, all(3, fmt::format("processes 1, 3 of 5 did not come to {} within 0.5 s",
-                                              to_text(told.at))));
+  EXPECT_EQ(told.problems,
+            all_say(3, fmt::format("processes 1, 3 of 5 did not come to {} within 0.5 s",
+                                   to_text(told.at))));
   EXPECT_LT(told.seconds, 5);
 }
 
 TEST(Rendezvous, NamesTheProcessThatCameTwice) {
   const Told told = meet_all(3, 3, {{0}, {1}, {1}}, 10);
-  EXPECT_EQ(told.problems,
-            all(3, fmt::format("process 1 is there twice, the second time on {}", host_name())));
+  EXPECT_EQ(told.problems, all_say(3, fmt::format("process 1 is there twice, the second time on {}",
+                                                  host_name())));
 }
 
 TEST(Rendezvous, RefusesAProcessThatRunsSomethingElse) {
   const Told told = meet_all(2, 2, {{0}, {1, 1, "other"}}, 10);
   EXPECT_EQ(told.problems,
-            all(2, fmt::format("process 1 on {0} was started with another plan, model, data or "
-                               "settings than process 0 on {0}",
-                               host_name())));
+            all_say(2, fmt::format("process 1 on {0} was started with another plan, model, data or "
+                                   "settings than process 0 on {0}",
+                                   host_name())));
 }
 
 TEST(Rendezvous, RanksMustAddUp) {
   const Told told = meet_all(2, 4, {{0}, {1}}, 10);
-  EXPECT_EQ(told.problems, all(2, "the processes bring 2 ranks, the plan has 4"));
+  EXPECT_EQ(told.problems, all_say(2, "the processes bring 2 ranks, the plan has 4"));
 }
 
 TEST(Rendezvous, NobodyWaitsForOneThatLeft) {

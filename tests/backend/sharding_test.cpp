@@ -9,16 +9,21 @@
 #include "core/plan/rank_map.hpp"
 #include "simulator/estimate.hpp"
 #include "tests/backend/train_runs.hpp"
+#include "tests/support/changed_plans.hpp"
 
 namespace pleat {
 namespace {
 
+using test::recomputing_all;
+
 using test::fp32_plan;
 
-struct Case {
+struct ShardingCase {
   const char* name;
   Plan plan;
-  friend std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
+  friend std::ostream& operator<<(std::ostream& out, const ShardingCase& c) {
+    return out << c.name;
+  }
 };
 
 Plan instances(Plan plan, int count) {
@@ -32,12 +37,7 @@ Plan zero(Sharding sharding, Plan plan, int fsdp_group = 0) {
   return plan;
 }
 
-Plan recomputing(Plan plan) {
-  plan.recompute_full = true;
-  return plan;
-}
-
-Plan context(Plan plan) {
+Plan two_contexts(Plan plan) {
   plan.attention.cp = 2;
   plan.expert.edp *= 2;
   return plan;
@@ -49,7 +49,7 @@ Plan tensor(Plan plan) {
   return plan;
 }
 
-std::vector<Case> cases() {
+std::vector<ShardingCase> sharding_cases() {
   using enum Sharding;
   return {{"zero1_two_instances", instances(fp32_plan(4), 2)},
           {"zero1_two_instances_of_experts", instances(fp32_plan(4, 2), 2)},
@@ -61,15 +61,15 @@ std::vector<Case> cases() {
           {"zero3_expert_parallel", zero(zero3, fp32_plan(4, 2))},
           {"zero3_experts_whole", zero(zero3, fp32_plan(2, 2))},
           {"zero3_shard_groups", zero(zero3, fp32_plan(4, 2), 2)},
-          {"zero3_recomputed", recomputing(zero(zero3, fp32_plan(3)))},
-          {"zero3_context", zero(zero3, context(fp32_plan(2, 2)))},
+          {"zero3_recomputed", recomputing_all(zero(zero3, fp32_plan(3)))},
+          {"zero3_context", zero(zero3, two_contexts(fp32_plan(2, 2)))},
           {"zero2_tensor", zero(zero2, tensor(fp32_plan(2, 2)))},
           {"zero3_tensor", zero(zero3, tensor(fp32_plan(2, 2)))}};
 }
 
 WorkloadSpec batch() { return {.seq_len = 16, .global_batch = 24}; }  // of 2, 3 and 4 ranks
 
-class Shards : public testing::TestWithParam<Case> {};
+class Shards : public testing::TestWithParam<ShardingCase> {};
 
 TEST_P(Shards, ComputeWhatOneRankComputes) {
   TrainConfig config = test::small_config(1);
@@ -110,7 +110,7 @@ TEST_P(Shards, MemoryIsPredictedToTheByte) {
   for (const RankMeasurement& rank : result.ranks) EXPECT_EQ(rank.peak_live_bytes, predicted);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Shards, testing::ValuesIn(cases()),
+INSTANTIATE_TEST_SUITE_P(Kinds, Shards, testing::ValuesIn(sharding_cases()),
                          [](const auto& info) { return std::string(info.param.name); });
 
 // A table that the embedding, a prediction depth and a tied head read lies in shards once.
@@ -152,7 +152,7 @@ TEST(Sharding, MemoryOfSharedTablesAndNarrowCopiesIsPredictedToTheByte) {
   model.mtp_layers = 1;
   for (const Sharding kind : {Sharding::zero2, Sharding::zero3}) {
     for (const Precision precision : {Precision::fp32, Precision::mxfp8, Precision::nvfp4}) {
-      for (Plan plan : {zero(kind, fp32_plan(4, 2)), recomputing(zero(kind, fp32_plan(3)))}) {
+      for (Plan plan : {zero(kind, fp32_plan(4, 2)), recomputing_all(zero(kind, fp32_plan(3)))}) {
         plan.precision = precision;
         plan.fp8_params = false;
         const Program program = compile(model, batch(), plan, Runtime::pleat);
@@ -198,7 +198,7 @@ TEST(Sharding, IsTheSameBitsWithNarrowProducts) {
           compile(test::small_moe(), workload, zero(sharding, plan), Runtime::pleat);
       return train(program, config);
     };
-    for (const Plan& plan : {fp32_plan(4, 2), recomputing(fp32_plan(4, 4))}) {
+    for (const Plan& plan : {fp32_plan(4, 2), recomputing_all(fp32_plan(4, 4))}) {
       const TrainResult whole = run(plan, Sharding::zero1);
       const TrainResult shards = run(plan, Sharding::zero3);
       for (std::size_t s = 0; s < 3; ++s) EXPECT_EQ(shards.steps[s].loss, whole.steps[s].loss);

@@ -29,7 +29,7 @@ TrainConfig with_gradient(int at_step, float value, int times) {
   return config;
 }
 
-ExitCode code_of(const TrainConfig& config, std::string& message) {
+ExitCode train_code(const TrainConfig& config, std::string& message) {
   try {
     (void)test::run(test::small_moe(), test::fp32_plan(2, 2, 2), config);
   } catch (const ConfigError& e) {
@@ -80,7 +80,7 @@ TEST(SkippedStep, BringsWeightsKeptNarrowBack) {
 
 TEST(SkippedStep, OtherBitsTheSecondTimeNameTheRank) {
   std::string message;
-  EXPECT_EQ(code_of(with_gradient(1, std::numeric_limits<float>::quiet_NaN(), 1), message),
+  EXPECT_EQ(train_code(with_gradient(1, std::numeric_limits<float>::quiet_NaN(), 1), message),
             ExitCode::corruption);
   EXPECT_THAT(message, HasSubstr("step 1 gave other bits when it was repeated, on rank 1"));
 }
@@ -92,7 +92,7 @@ TEST(SkippedStep, TooManyInARowStop) {
     if (step >= 2) gradients[0] = std::numeric_limits<float>::infinity();
   };
   std::string message;
-  EXPECT_EQ(code_of(config, message), ExitCode::diverged);
+  EXPECT_EQ(train_code(config, message), ExitCode::diverged);
   EXPECT_THAT(message, HasSubstr("no finite gradients in 3 steps up to step 4"));
 }
 

@@ -9,9 +9,14 @@
 #include <string>
 
 #include "backend/trainer.hpp"
+#include "core/program/program.hpp"
 #include "tests/support/small_models.hpp"
 
 namespace pleat::test {
+
+inline Program small_program(const Plan& plan) {
+  return compile(small_moe(), small_workload(), plan, Runtime::pleat);
+}
 
 inline TrainConfig small_config(int steps = 1) {
   TrainConfig config;

@@ -18,10 +18,6 @@ namespace {
 
 using test::fp32_plan;
 
-Program program_of(const Plan& plan) {
-  return compile(test::small_moe(), test::small_workload(), plan, Runtime::pleat);
-}
-
 TEST(Stop, EndsAllRanksAfterTheSameStepAndSavesOnEach) {
   for (const Stop reason : {Stop::terminate, Stop::interrupt}) {
     TrainConfig config = test::small_config(5);
@@ -35,7 +31,7 @@ TEST(Stop, EndsAllRanksAfterTheSameStepAndSavesOnEach) {
       boundaries.insert(b.next_step);
       if (b.stop == reason) last.insert(b.next_step);
     };
-    const TrainResult r = train(program_of(fp32_plan(2, 2, 2)), config);
+    const TrainResult r = train(test::small_program(fp32_plan(2, 2, 2)), config);
     EXPECT_EQ(r.stop, reason);
     EXPECT_EQ(r.steps.size(), 2U);
     EXPECT_EQ(boundaries, (std::multiset<int>{1, 1, 1, 1, 2, 2, 2, 2}));
@@ -48,11 +44,11 @@ TEST(Stop, EndsAllRanksAfterTheSameStepAndSavesOnEach) {
 TEST(Stop, AfterTheLastStepIsNone) {
   TrainConfig config = test::small_config(1);
   config.stop_requested = [] { return Stop::terminate; };
-  EXPECT_EQ(train(program_of(fp32_plan()), config).stop, Stop::none);
+  EXPECT_EQ(train(test::small_program(fp32_plan()), config).stop, Stop::none);
 }
 
 TEST(Stall, NamesEveryRankAndTheOperationItWaitsIn) {
-  Program program = program_of(fp32_plan(1, 1, 2));
+  Program program = test::small_program(fp32_plan(1, 1, 2));
   for (SharedLayer& shared : program.stages[0].layers) {
     LayerProgram& layer = shared.own();
     std::erase_if(layer.forward, [](const Op& op) { return op.kind == OpKind::send; });

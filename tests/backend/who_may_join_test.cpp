@@ -47,7 +47,7 @@ struct Store {
 };
 
 template <class F>
-std::string problem_of(F&& f) {
+std::string joining_problem(F&& f) {
   try {
     f();
   } catch (const std::runtime_error& e) {
@@ -90,7 +90,7 @@ TEST(WhoMayJoin, WhoKnowsTheSecretDoes) {
 TEST(WhoMayJoin, AnotherJobsProcessDoesNot) {
   const Store store;
   for (const JobSecret& secret : {kOther, JobSecret()}) {
-    EXPECT_EQ(problem_of([&] { StoreClient(store.at, secret, 1, "x", after(0.3)); }),
+    EXPECT_EQ(joining_problem([&] { StoreClient(store.at, secret, 1, "x", after(0.3)); }),
               "who answers at " + to_text(store.at) + " does not know this job's secret");
   }
   StoreClient known(store.at, kSecret, 0, "known", after(5));
@@ -108,7 +108,7 @@ TEST(WhoMayJoin, AStrangerAtTheAddressIsShownNothing) {
       if (!s.is_open()) continue;
       ++called;
       std::byte more;
-      const std::string problem = problem_of([&] {
+      const std::string problem = joining_problem([&] {
         Hello hello;
         s.recv_exact(std::as_writable_bytes(std::span(&hello, 1)), after(5));
         send_raw(s, Challenge{});  // without a proof
@@ -117,7 +117,7 @@ TEST(WhoMayJoin, AStrangerAtTheAddressIsShownNothing) {
       if (problem.empty()) ++shown;
     }
   });
-  EXPECT_EQ(problem_of([&] { StoreClient(at, kSecret, 1, "x", after(1)); }),
+  EXPECT_EQ(joining_problem([&] { StoreClient(at, kSecret, 1, "x", after(1)); }),
             "who answers at " + to_text(at) + " does not know this job's secret");
   EXPECT_GE(called.load(), 1);
   EXPECT_EQ(shown.load(), 0);
@@ -169,7 +169,7 @@ TEST(WhoMayJoin, ProofsCannotBeReflectedOrReplayed) {
   ASSERT_EQ(between.pieces()[1].size() >= sizeof(Proof), true);
   const Socket replays = connect_until(store.at, after(5));
   for (const Bytes& piece : between.pieces()) {
-    static_cast<void>(problem_of([&] { replays.send_exact(piece, after(5)); }));
+    static_cast<void>(joining_problem([&] { replays.send_exact(piece, after(5)); }));
   }
   EXPECT_TRUE(hangs_up(replays, 1));
   const Socket reflects = connect_until(store.at, after(5));
@@ -188,7 +188,7 @@ TEST(WhoMayJoin, AMessageThatWasChangedEndsItsConnection) {
     StoreClient watches(store.at, kSecret, 0, "", after(5));
     EditedStream between(store.at, changes(at));
     StoreClient client(between.at(), kSecret, 0, "", after(5));
-    EXPECT_NE(problem_of([&] { static_cast<void>(client.set("key", "value", after(5))); }), "")
+    EXPECT_NE(joining_problem([&] { static_cast<void>(client.set("key", "value", after(5))); }), "")
         << at;
     EXPECT_THROW(static_cast<void>(watches.get("key", after(0.01))), StoreTimeout) << at;
   }
@@ -202,7 +202,7 @@ TEST(WhoMayJoin, AMessageThatComesTwiceEndsItsConnection) {
   });
   StoreClient client(between.at(), kSecret, 0, "", after(5));
   EXPECT_TRUE(client.set("key", "value", after(5)));  // the first is right
-  EXPECT_NE(problem_of([&] { static_cast<void>(client.set("more", "value", after(5))); }), "");
+  EXPECT_NE(joining_problem([&] { static_cast<void>(client.set("more", "value", after(5))); }), "");
 }
 
 TEST(WhoMayJoin, NobodySpeaksForAnotherProcess) {
@@ -210,12 +210,13 @@ TEST(WhoMayJoin, NobodySpeaksForAnotherProcess) {
     const Store store;
     StoreClient zero(store.at, kSecret, 0, "", after(5));
     StoreClient one(store.at, kSecret, 1, "", after(5));
-    EXPECT_NE(problem_of([&] { static_cast<void>(one.set(key, "mine", after(5))); }), "") << key;
+    EXPECT_NE(joining_problem([&] { static_cast<void>(one.set(key, "mine", after(5))); }), "")
+        << key;
     EXPECT_THROW(static_cast<void>(zero.get(key, after(0.01))), StoreTimeout) << key;
   }
   const Store store;
   StoreClient one(store.at, kSecret, 1, "", after(5));
-  EXPECT_NE(problem_of([&] { one.seal(after(5)); }), "");
+  EXPECT_NE(joining_problem([&] { one.seal(after(5)); }), "");
 }
 
 Meeting meeting(const Address& at, int process, const JobSecret& secret, double timeout_s = 20) {
@@ -240,17 +241,17 @@ void expect_job_forms(
   {
     std::vector<std::jthread> processes;
     for (int p = 0; p < 3; ++p) {
-      processes.emplace_back([&, p, mine = p == 0 ? std::make_shared<Socket>(std::move(listener))
-                                                   : nullptr] {
-        problems[static_cast<std::size_t>(p)] = problem_of([&] {
-          Meeting m = meeting(at, p, kSecret);
-          if (mine) m.listener = std::move(*mine);
-          const JobPart part = JobPart::over_tcp(std::move(m));
-          const auto& transport = part.ranks().front();
-          auto group = transport->group({Rank{0}, Rank{1}, Rank{2}});
-          group->barrier();
-        });
-      });
+      processes.emplace_back(
+          [&, p, mine = p == 0 ? std::make_shared<Socket>(std::move(listener)) : nullptr] {
+            problems[static_cast<std::size_t>(p)] = joining_problem([&] {
+              Meeting m = meeting(at, p, kSecret);
+              if (mine) m.listener = std::move(*mine);
+              const JobPart part = JobPart::over_tcp(std::move(m));
+              const auto& transport = part.ranks().front();
+              auto group = transport->group({Rank{0}, Rank{1}, Rank{2}});
+              group->barrier();
+            });
+          });
     }
   }
   over.store(true);
@@ -261,7 +262,7 @@ TEST(WhoMayJoin, AFloodOfSilentCallersDoesNotStopTheJob) {
   expect_job_forms([](const Address& at, const std::atomic<bool>& over) {
     std::vector<Socket> all;
     while (!over.load()) {
-      static_cast<void>(problem_of([&] { all.push_back(connect_until(at, after(0.2))); }));
+      static_cast<void>(joining_problem([&] { all.push_back(connect_until(at, after(0.2))); }));
       if (all.size() > 600) all.erase(all.begin(), all.begin() + 300);
     }
   });
@@ -273,12 +274,14 @@ TEST(WhoMayJoin, ACallerThatWasSentAwayCallsAgain) {
   std::jthread strangers([&](const std::stop_token& stop) {
     std::vector<Socket> all;
     while (!stop.stop_requested()) {
-      static_cast<void>(problem_of([&] { all.push_back(connect_until(store.at, after(0.2))); }));
+      static_cast<void>(
+          joining_problem([&] { all.push_back(connect_until(store.at, after(0.2))); }));
       if (all.size() > 8) all.erase(all.begin());
     }
   });
   for (int i = 0; i < 20; ++i) {
-    EXPECT_EQ(problem_of([&] { StoreClient client(store.at, kSecret, 0, "", after(20)); }), "");
+    EXPECT_EQ(joining_problem([&] { StoreClient client(store.at, kSecret, 0, "", after(20)); }),
+              "");
   }
 }
 
@@ -294,7 +297,7 @@ TEST(WhoMayJoin, AGreetingThatHasComeKeepsItsPlaceInAFlood) {
   for (int i = 0; i < 20; ++i) strangers.push_back(connect_until(at, after(5)));
   EXPECT_TRUE(lobby.admit().empty());
   Challenge challenge;
-  EXPECT_EQ(problem_of([&] {
+  EXPECT_EQ(joining_problem([&] {
               caller.recv_exact(std::as_writable_bytes(std::span(&challenge, 1)), after(5));
             }),
             "");
@@ -307,9 +310,8 @@ TEST(WhoMayJoin, SlowSendersDoNotStopTheJob) {
     const Hello hello = to_store();
     for (std::size_t byte = 0; byte < sizeof hello && !over.load(); ++byte) {
       for (const Socket& s : all) {
-        static_cast<void>(problem_of([&] {
-          s.send_exact(std::as_bytes(std::span(&hello, 1)).subspan(byte, 1), after(1));
-        }));
+        static_cast<void>(joining_problem(
+            [&] { s.send_exact(std::as_bytes(std::span(&hello, 1)).subspan(byte, 1), after(1)); }));
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
@@ -320,7 +322,7 @@ TEST(WhoMayJoin, SlowSendersDoNotStopTheJob) {
 TEST(WhoMayJoin, AStrangerCannotBecomeProcessZero) {
   expect_job_forms([](const Address& at, const std::atomic<bool>& over) {
     while (!over.load()) {
-      static_cast<void>(problem_of([&] {
+      static_cast<void>(joining_problem([&] {
         StoreClient stranger(at, kOther, 0, "process 0", after(0.1));
         static_cast<void>(stranger.set("roster", "1 0 1 127.0.0.1 1", after(1)));
       }));
@@ -338,12 +340,12 @@ TEST(WhoMayJoin, AProcessWithAnotherSecretIsMissedAndTheReasonSaid) {
     m.processes = m.world = 2;
     m.listener = std::move(listener);
     std::jthread a([&, p = std::make_shared<Meeting>(std::move(m))] {
-      zero = problem_of([&] { static_cast<void>(meet(std::move(*p))); });
+      zero = joining_problem([&] { static_cast<void>(meet(std::move(*p))); });
     });
     std::jthread b([&] {
       Meeting other = meeting(at, 1, kOther, 1);
       other.processes = other.world = 2;
-      one = problem_of([&] { static_cast<void>(meet(std::move(other))); });
+      one = joining_problem([&] { static_cast<void>(meet(std::move(other))); });
     });
   }
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
@@ -384,16 +386,16 @@ TwoMeshes two_meshes(EditedStream::Edit edit, const JobSecret& second_secret, do
   const Roster by_way{42, {{0, 1, between.at()}, {1, 1, second_at}}};
   MessageHub hub0(Rank{0}, 1), hub1(Rank{1}, 1);
   std::jthread other([&] {
-    said.problems[1] = problem_of([&] {
+    said.problems[1] = joining_problem([&] {
       TcpMesh mesh(by_way, 1, std::move(second), second_secret, hub1,
                    {.beat_s = 60, .meet_s = meet_s});
       mesh.send({Rank{1}, Rank{0}, {7, 0, 1}}, std::as_bytes(std::span("hello", 5)));
       static_cast<void>(hub1.take({Rank{0}, Rank{1}, {8, 0, 1}}));
     });
   });
-  said.problems[0] = problem_of([&] {
+  said.problems[0] = joining_problem([&] {
     TcpMesh mesh(roster, 0, std::move(first), kSecret, hub0, {.beat_s = 60, .meet_s = meet_s});
-    const std::string taken = problem_of([&] {
+    const std::string taken = joining_problem([&] {
       const Message m = hub0.take({Rank{1}, Rank{0}, {7, 0, 1}});
       EXPECT_EQ(m.size, 5U);
       mesh.send({Rank{0}, Rank{1}, {8, 0, 1}}, std::as_bytes(std::span("!", 1)));

@@ -17,16 +17,13 @@ std::set<Group> groups_of(const WindowTensors& chosen) {
   for (const WindowGroup& g : chosen.groups) groups.insert(g.group);
   return groups;
 }
-Program program_of(const Plan& plan) {
-  return compile(small_moe(), small_workload(), plan, Runtime::pleat);
-}
 WindowTensors chosen_of(const Program& program, int stage = 0) {
   return window_tensors(program.plan, Stage{stage},
                         program.stages[static_cast<std::size_t>(stage)]);
 }
 
 TEST(WindowTensors, BucketsThatDataParallelRanksSumAndGather) {
-  const Program program = program_of(fp32_plan(4, 2));
+  const Program program = test::small_program(fp32_plan(4, 2));
   const WindowTensors chosen = chosen_of(program);
   for (const BucketState& b : program.stages.front().buckets) {
     if (b.elements == 0) continue;
@@ -40,7 +37,7 @@ TEST(WindowTensors, BucketsThatDataParallelRanksSumAndGather) {
 TEST(WindowTensors, LayersWholeWeightsWhereTheyLieInShards) {
   Plan plan = fp32_plan(4, 2);
   plan.sharding = Sharding::zero3;
-  const Program program = program_of(plan);
+  const Program program = test::small_program(plan);
   const WindowTensors chosen = chosen_of(program);
   int units = 0;
   for (const LayerProgram& layer : program.stages.front().layers) {
@@ -59,7 +56,7 @@ TEST(WindowTensors, LayersWholeWeightsWhereTheyLieInShards) {
 // Ranks of other stages have programs of their own; what routing decides differs between ranks.
 TEST(WindowTensors, NothingThatOtherStagesOrRoutingDecide) {
   const Plan plan = folded_plan({.tp = 2, .dp = 2, .pp = 2}, 2, 2);
-  const Program program = program_of(plan);
+  const Program program = test::small_program(plan);
   for (const int stage : {0, 1}) {
     const WindowTensors chosen = chosen_of(program, stage);
     EXPECT_TRUE(groups_of(chosen).contains(Group::tp));
@@ -72,15 +69,15 @@ TEST(WindowTensors, NothingThatOtherStagesOrRoutingDecide) {
       EXPECT_NE(t->cls, TensorClass::host_state) << t->name;
     }
   }
-  EXPECT_TRUE(chosen_of(program_of(fp32_plan())).tensors.empty());
+  EXPECT_TRUE(chosen_of(test::small_program(fp32_plan())).tensors.empty());
   Plan dual = fp32_plan(2, 1, 2);
   dual.schedule = PipelineSchedule::dualpipe;
-  EXPECT_FALSE(groups_of(chosen_of(program_of(dual))).contains(Group::copies));
+  EXPECT_FALSE(groups_of(chosen_of(test::small_program(dual))).contains(Group::copies));
 }
 
 // What lies in host memory is none of the device's, whatever collective would run on it.
 TEST(WindowTensors, NothingThatLiesInHostMemory) {
-  Program program = program_of(fp32_plan(4, 2));
+  Program program = test::small_program(fp32_plan(4, 2));
   StageProgram& stage = program.stages.front();
   const BucketState& b = stage.buckets.front();
   Tensor& gradients = stage.state[b.gradients.index()];
@@ -95,9 +92,9 @@ TEST(WindowTensors, NothingThatLiesInHostMemory) {
 TEST(WindowTensors, NoGradientsThatAreRoundedForTheWay) {
   Plan plan = fp32_plan(2, 2);
   plan.precision = Precision::bf16;
-  const Program wide = program_of(plan);
+  const Program wide = test::small_program(plan);
   plan.optimizer.grad_reduce = DType::bf16;
-  const Program narrow = program_of(plan);
+  const Program narrow = test::small_program(plan);
   const auto gradients = [](const Program& p) {
     const StageProgram& s = p.stages.front();
     return chosen_of(p).tensors.contains(&s.state[s.buckets.front().gradients.index()]);
@@ -108,7 +105,7 @@ TEST(WindowTensors, NoGradientsThatAreRoundedForTheWay) {
 
 TEST(WindowTensors, LayoutIsANumberOfSizesAndOrder) {
   const auto layout = [](const Plan& plan, int stage) {
-    const Program program = program_of(plan);
+    const Program program = test::small_program(plan);
     const WindowTensors chosen = chosen_of(program, stage);
     const Rehearsed step = rehearse(program.stages[static_cast<std::size_t>(stage)], {},
                                     [&](const Tensor& t) { return chosen.tensors.contains(&t); });

@@ -18,9 +18,9 @@ namespace pleat {
 namespace {
 
 // Counts copies each way, and those beside stream 0.
-class CountingDevice final : public test::CheckingDevice {
+class LinkCountingDevice final : public test::CheckingDevice {
  public:
-  CountingDevice() : CheckingDevice(Options{.by_itself = true, .streams = true}) {}
+  LinkCountingDevice() : CheckingDevice(Options{.by_itself = true, .streams = true}) {}
   void enqueue_copy(void* to, const void* from, std::int64_t bytes) override {
     if (hidden(to) != hidden(from)) {  // else a collective's
       ++(hidden(to) ? up : down);
@@ -33,18 +33,18 @@ class CountingDevice final : public test::CheckingDevice {
   std::set<std::int64_t> each;
 };
 
-struct Job {
-  explicit Job(int ranks) : part(JobPart::of_threads(ranks)) {
+struct LinkJob {
+  explicit LinkJob(int ranks) : part(JobPart::of_threads(ranks)) {
     Devices all;
     for (int i = 0; i < ranks; ++i) {
-      auto device = std::make_unique<CountingDevice>();
+      auto device = std::make_unique<LinkCountingDevice>();
       devices.push_back(device.get());
       all.push_back(std::move(device));
     }
     runner = job_ranks(part.ranks(), std::move(all));
   }
   JobPart part;
-  std::vector<CountingDevice*> devices;
+  std::vector<LinkCountingDevice*> devices;
   std::unique_ptr<RankRunner> runner;
 };
 
@@ -63,13 +63,13 @@ TEST(HostLinks, PointsOfOneRankAndOfAll) {
 
 TEST(HostLinks, RanksThatAreMeantCopyEachWay) {
   for (const HostLinkPoint& p : host_link_points(3, 4096)) {
-    Job job(3);
+    LinkJob job(3);
     const Timing t = time_host_link(*job.runner, p, {.seconds = 1e-9, .repeats = 1});
     // A call to warm up, three to learn how many make one of five blocks: here one.
     EXPECT_EQ(t.repeats, 5);
     EXPECT_EQ(t.seconds.size(), p.alone ? 5U : 3U) << "blocks of one, or ranks";
     for (std::size_t rank = 0; rank < 3; ++rank) {
-      const CountingDevice& d = *job.devices[rank];
+      const LinkCountingDevice& d = *job.devices[rank];
       const int copies = p.alone && rank > 0 ? 0 : 9;
       EXPECT_EQ(d.up, p.up ? copies : 0) << name_of(p);
       EXPECT_EQ(d.down, p.down ? copies : 0) << name_of(p);
@@ -110,7 +110,7 @@ TEST(HostLinks, AreInAGpusCalibration) {
   c.gpu.peak_fp32 = c.gpu.peak_bf16 = c.gpu.peak_fp8 = FlopsPerSecond(1e14);
   c.gpu.memory_bandwidth = BytesPerSecond(1e12);
   c.tiers.push_back({"nvlink", 0, BytesPerSecond(1e11), Seconds(1e-6)});
-  Job job(4);
+  LinkJob job(4);
   FakeBench bench(0.1);
   CalibrateConfig config{.point_seconds = 0.001, .bench = &bench, .runner = job.runner.get()};
   config.collective_bytes = 4096;

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is judged changes no constant of a profile, and its families say how far the fit is off
 // there.
-#include "calibration/fit/profile_fit.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,8 +9,10 @@
 #include "calibration/calibrate.hpp"
 #include "calibration/fit/curve_fit.hpp"
 #include "calibration/fit/gemm_fit.hpp"
+#include "calibration/fit/profile_fit.hpp"
 #include "core/spec/catalog.hpp"
 #include "tests/calibration/fake_bench.hpp"
+#include "tests/calibration/residual_of.hpp"
 
 namespace pleat {
 namespace {
@@ -51,13 +51,6 @@ std::vector<Sample> fitted_samples() {
   return samples;
 }
 
-Residual residual_of(const FittedProfile& f, const std::string& family) {
-  for (const Residual& r : f.residuals)
-    if (r.family == family && r.kind.empty()) return r;
-  ADD_FAILURE() << family << " is not judged";
-  return {};
-}
-
 TEST(JudgedFit, ChangesNoConstant) {
   const std::vector<Sample> samples = fitted_samples();
   const FittedProfile plain = fit(samples, two_domains());
@@ -85,16 +78,16 @@ TEST(JudgedFit, ChangesNoConstant) {
   // What was judged before is judged as before.
   for (const Residual& r : plain.residuals)
     EXPECT_NE(std::find(f.residuals.begin(), f.residuals.end(), r), f.residuals.end()) << r.family;
-  EXPECT_EQ(residual_of(f, "attention_fwd of all keys").held_out, 4);
-  EXPECT_EQ(residual_of(f, "attention_bwd of all keys").in_sample, 0);
-  EXPECT_EQ(residual_of(f, "attention_fwd of all keys, MLA").held_out, 4);
-  EXPECT_EQ(residual_of(f, "attention_bwd of all keys, MLA").in_sample, 0);
+  EXPECT_EQ(test::residual_of(f, "attention_fwd of all keys").held_out, 4);
+  EXPECT_EQ(test::residual_of(f, "attention_bwd of all keys").in_sample, 0);
+  EXPECT_EQ(test::residual_of(f, "attention_fwd of all keys, MLA").held_out, 4);
+  EXPECT_EQ(test::residual_of(f, "attention_bwd of all keys, MLA").in_sample, 0);
   for (const auto& [family, points] : {std::pair{"quantize, columns", 6},
                                        {"quantize, with norms", 12},
                                        {"gemm, transposed codes", 4},
                                        {"router, statistics and losses", 10}}) {
-    EXPECT_EQ(residual_of(f, family).held_out, points) << family;
-    EXPECT_EQ(residual_of(f, family).in_sample, 0) << family;
+    EXPECT_EQ(test::residual_of(f, family).held_out, points) << family;
+    EXPECT_EQ(test::residual_of(f, family).in_sample, 0) << family;
   }
 }
 
@@ -110,15 +103,15 @@ TEST(JudgedFit, FamiliesSayHowFarTheCurveIsOff) {
   const FittedProfile f = fit(samples, two_domains());
   for (const char* family : {"all_reduce, below 1 KB", "all_reduce over rail, below 1 KB",
                              "reduce_scatter, bf16", "all_to_all over rail, uneven rows"}) {
-    const Residual r = residual_of(f, family);
+    const Residual r = test::residual_of(f, family);
     EXPECT_EQ(r.in_sample, 0) << family;
     EXPECT_NEAR(r.held_out_median.value(), 0.5, 0.01) << family;
   }
-  EXPECT_NEAR(residual_of(f, "send_recv, both ways").held_out_median.value(), 0.2, 0.01);
-  EXPECT_NEAR(residual_of(f, "send_recv over rail, pairs both ways").held_out_median.value(), 0.2,
-              0.01);
-  EXPECT_NEAR(residual_of(f, "all_gather over rail, 3 or 6 ranks").held_out_median.value(), 0.375,
-              0.02);
+  EXPECT_NEAR(test::residual_of(f, "send_recv, both ways").held_out_median.value(), 0.2, 0.01);
+  EXPECT_NEAR(test::residual_of(f, "send_recv over rail, pairs both ways").held_out_median.value(),
+              0.2, 0.01);
+  EXPECT_NEAR(test::residual_of(f, "all_gather over rail, 3 or 6 ranks").held_out_median.value(),
+              0.375, 0.02);
   const auto zipf = std::find_if(f.residuals.begin(), f.residuals.end(), [](const Residual& r) {
     return r.kind == "all_to_all (zipf)" && r.family == "all_to_all, uneven rows";
   });
@@ -152,7 +145,7 @@ TEST(JudgedFit, KernelsAreOffByWhatTheyTakeMore) {
                                       {"quantize, with norms", 0.0},
                                       {"gemm, transposed codes", 0.5},
                                       {"router, statistics and losses", 0.0}})
-    EXPECT_NEAR(residual_of(f, family).held_out_worst.value(), error, 1e-9) << family;
+    EXPECT_NEAR(test::residual_of(f, family).held_out_worst.value(), error, 1e-9) << family;
 }
 
 // A tier on which nothing was fitted has no curve to be judged by.

@@ -14,6 +14,7 @@
 #include "calibration/fit/profile_fit.hpp"
 #include "core/spec/catalog.hpp"
 #include "tests/calibration/fake_bench.hpp"
+#include "tests/calibration/residual_of.hpp"
 
 namespace pleat {
 namespace {
@@ -83,13 +84,6 @@ std::vector<Sample> h200_attention(const std::string& source, const std::string&
 
 ClusterSpec h200() { return load_cluster("h200-sxm"); }
 
-Residual residual_of(const FittedProfile& f, const std::string& family) {
-  for (const Residual& r : f.residuals)
-    if (r.family == family && r.kind.empty()) return r;
-  ADD_FAILURE() << family << " is not judged";
-  return {};
-}
-
 // Goal of a calibration on a GPU: products that the fit has not seen, within 4% in the median.
 TEST(LawFit, ProductsOfAnH200ThatWereHeldOut) {
   double laws = 0, curves = 0;  // means of medians
@@ -97,7 +91,7 @@ TEST(LawFit, ProductsOfAnH200ThatWereHeldOut) {
     const std::vector<Sample> samples = h200_products(salt);
     ASSERT_EQ(samples.size(), 117U);
     const FittedProfile f = fit(samples, h200());
-    const Residual r = residual_of(f, "gemm");
+    const Residual r = test::residual_of(f, "gemm");
     EXPECT_EQ(r.held_out, 29);
     EXPECT_LE(r.held_out_median.value(), 0.04) << salt;
     EXPECT_LE(r.held_out_worst.value(), 0.2) << salt;
@@ -109,7 +103,7 @@ TEST(LawFit, ProductsOfAnH200ThatWereHeldOut) {
     EXPECT_LT(law.rate.base(), 9.9e14);
     ClusterSpec plain = h200();
     plain.gpu.sms = 0;
-    const double of_curve = residual_of(fit(samples, plain), "gemm").held_out_median.value();
+    const double of_curve = test::residual_of(fit(samples, plain), "gemm").held_out_median.value();
     EXPECT_GT(of_curve, *r.held_out_median);
     laws += *r.held_out_median / 4;
     curves += of_curve / 4;
@@ -128,11 +122,11 @@ TEST(LawFit, AttentionOfAnH200ThatWasHeldOut) {
       samples.resize(12);  // a GPU has laws where products were measured
       for (Sample& s : h200_attention(source, salt)) samples.push_back(std::move(s));
       const FittedProfile f = fit(samples, h200());
-      forward += residual_of(f, "attention_fwd").held_out_median.value() / 4;
+      forward += test::residual_of(f, "attention_fwd").held_out_median.value() / 4;
       EXPECT_FALSE(f.profile.attention[0][0][0].empty());
       EXPECT_TRUE(f.profile.attention[1][0][0].empty());  // no MLA was measured
       if (source != std::string("cudnn")) continue;
-      backward += residual_of(f, "attention_bwd").held_out_median.value() / 4;
+      backward += test::residual_of(f, "attention_bwd").held_out_median.value() / 4;
     }
     RecordProperty(std::string(source) + " forward", std::to_string(forward));
     RecordProperty(std::string(source) + " backward", std::to_string(backward));
@@ -207,12 +201,12 @@ TEST(LawFit, RecoversWhatMadeTheTimes) {
   const GemmLaw& law = f.profile.gemm.by_math[0];
   EXPECT_NEAR(law.rate / true_laws().by_math[0].rate, 1, 0.03);
   EXPECT_NEAR(law.wave, 0.4, 0.1);
-  EXPECT_LT(residual_of(f, "gemm").held_out_median.value(), 0.01);
+  EXPECT_LT(test::residual_of(f, "gemm").held_out_median.value(), 0.01);
   const GroupedLaw& grouped = f.profile.gemm.grouped;
   EXPECT_NEAR(grouped.rate, 0.9, 0.04);
   EXPECT_NEAR(grouped.wgrad_rate, 0.8, 0.05);
   EXPECT_NEAR(grouped.backward_per_expert.base(), 8e-7, 3e-7);
-  EXPECT_LT(residual_of(f, "grouped_gemm").held_out_median.value(), 0.02);
+  EXPECT_LT(test::residual_of(f, "grouped_gemm").held_out_median.value(), 0.02);
   // Each direction is judged.
   EXPECT_EQ(std::count_if(f.residuals.begin(), f.residuals.end(),
                           [](const Residual& r) { return r.kind.starts_with("grouped_gemm"); }),
@@ -228,7 +222,7 @@ TEST(LawFit, UnevenRowsAreJudgedAndNotFitted) {
   uneven.time = uneven.time * 2;
   samples.push_back(uneven);
   const FittedProfile f = fit(samples, h200());
-  const Residual r = residual_of(f, "uneven grouped_gemm");
+  const Residual r = test::residual_of(f, "uneven grouped_gemm");
   EXPECT_EQ(r.in_sample, 0);
   EXPECT_NEAR(r.held_out_median.value(), 0.5, 0.03);
   EXPECT_EQ(f.profile.gemm.grouped, fit(made_products(), h200()).profile.gemm.grouped);
@@ -256,8 +250,8 @@ TEST(LawFit, NarrowRecipesHaveLawsOfTheirOwn) {
   };
   EXPECT_NEAR(rate(GemmMath::fp8) / rate(GemmMath::bf16), 1.8, 0.1);
   EXPECT_NEAR(rate(GemmMath::fp8_block) / rate(GemmMath::bf16), 1.4, 0.1);
-  EXPECT_LT(residual_of(f, "gemm fp8 tensor").held_out_median.value(), 0.02);
-  EXPECT_LT(residual_of(f, "gemm fp8 blocks").held_out_median.value(), 0.02);
+  EXPECT_LT(test::residual_of(f, "gemm fp8 tensor").held_out_median.value(), 0.02);
+  EXPECT_LT(test::residual_of(f, "gemm fp8 blocks").held_out_median.value(), 0.02);
   EXPECT_EQ(f.tables.size(), 3U);
 }
 

@@ -21,7 +21,7 @@ FitPrior wide_prior() {
 constexpr LearnedVector kTruth{0.10, -0.20, 0.30, 0.05};
 
 // Rows with different shares of what the constants price, and this much error each.
-std::vector<FitRow> rows_of(const std::vector<double>& errors) {
+std::vector<FitRow> rows_with(const std::vector<double>& errors) {
   std::vector<FitRow> rows;
   for (std::size_t r = 0; r < errors.size(); ++r) {
     const double t = static_cast<double>(r);
@@ -45,7 +45,7 @@ double worst_error(const FitResult& fit) {
 }
 
 TEST(RobustFit, RecoversTheConstantsOfRowsWithoutError) {
-  EXPECT_LT(worst_error(fit_robustly(rows_of(std::vector<double>(40, 0.0)), wide_prior())), 0.01);
+  EXPECT_LT(worst_error(fit_robustly(rows_with(std::vector<double>(40, 0.0)), wide_prior())), 0.01);
 }
 
 TEST(RobustFit, WithoutRowsTheConstantsStayAndAreAsUnsureAsBefore) {
@@ -76,9 +76,9 @@ TEST(RobustFit, OneRowIsWeighedAgainstThePrior) {
 
 TEST(RobustFit, AnOddRowHardlyPulls) {
   std::vector<double> errors(40, 0.0);
-  const FitResult clean = fit_robustly(rows_of(errors), wide_prior());
+  const FitResult clean = fit_robustly(rows_with(errors), wide_prior());
   errors[7] = 0.8;
-  const FitResult odd = fit_robustly(rows_of(errors), wide_prior());
+  const FitResult odd = fit_robustly(rows_with(errors), wide_prior());
   for (std::size_t i = 0; i < kLearnedKinds; ++i) {
     EXPECT_NEAR(odd.value[i], clean.value[i], 2 * std::sqrt(clean.covariance[i][i]));
   }
@@ -99,7 +99,7 @@ TEST(RobustFit, ManyRowsThatAgreeOutweighThePrior) {
 TEST(RobustFit, StaysWithinItsLimits) {
   FitPrior prior = wide_prior();
   prior.low[1] = -0.05;
-  const FitResult fit = fit_robustly(rows_of(std::vector<double>(40, 0.0)), prior);
+  const FitResult fit = fit_robustly(rows_with(std::vector<double>(40, 0.0)), prior);
   EXPECT_DOUBLE_EQ(fit.value[1], -0.05);
 }
 
@@ -107,7 +107,7 @@ TEST(RobustFit, MoreRowsMakeItSurer) {
   double last = 1;
   for (const std::size_t count : {1U, 5U, 20U, 80U}) {
     const double error = std::sqrt(
-        fit_robustly(rows_of(std::vector<double>(count, 0.0)), wide_prior()).covariance[0][0]);
+        fit_robustly(rows_with(std::vector<double>(count, 0.0)), wide_prior()).covariance[0][0]);
     EXPECT_LT(error, last);
     last = error;
   }

@@ -31,7 +31,7 @@ Said wrong(const Words& more) {
                    more);
 }
 
-double number(const JsonValue& object, const char* key) {
+double offer_number(const JsonValue& object, const char* key) {
   const JsonValue* value = object.find(key);
   if (value == nullptr) return NAN;
   if (const double* d = value->as_double()) return *d;
@@ -56,18 +56,18 @@ TEST(Capacity, TheLastNodeMayBeUsedInPart) {
   const JsonValue json = parse_json(run.out, "stdout");
   const JsonValue& booking = *json.find("offers")->items().front().find("booking");
   const JsonValue& booked = *booking.find("placement");
-  EXPECT_EQ(number(booked, "domains"), 3);  // not 4 with 5 of each
-  EXPECT_EQ(number(booked, "used_of_each_domain"), 8);
-  EXPECT_EQ(number(booked, "used_of_last_domain"), 4);
-  EXPECT_EQ(number(booked, "paid_gpus"), 32);  // a spare node
+  EXPECT_EQ(offer_number(booked, "domains"), 3);  // not 4 with 5 of each
+  EXPECT_EQ(offer_number(booked, "used_of_each_domain"), 8);
+  EXPECT_EQ(offer_number(booked, "used_of_last_domain"), 4);
+  EXPECT_EQ(offer_number(booked, "paid_gpus"), 32);  // a spare node
   // Nearly with the layout that `plan` gives it, which polishes those of its five best plans.
   const Said plan = run_pleat({"plan", "--model", "gpt-1.7b", "--cluster", "h100-sxm", "--gpus",
                                "20", "--seq-len", "2048", "--global-batch", "480", "--pp",
                                "5,10,20", "--top", "1", "--neighbours", "0", "--json"});
   const JsonValue found = parse_json(plan.out, "stdout");
-  const double best = number(found.find("best")->items().front(), "step_s");
-  EXPECT_GE(number(booking, "step_s"), best);
-  EXPECT_NEAR(number(booking, "step_s"), best, 0.005 * best);
+  const double best = offer_number(found.find("best")->items().front(), "step_s");
+  EXPECT_GE(offer_number(booking, "step_s"), best);
+  EXPECT_NEAR(offer_number(booking, "step_s"), best, 0.005 * best);
   EXPECT_THAT(run_pleat({"capacity", "--model", "gpt-1.7b", "--clusters", "h100-sxm", "--gpus",
                          "20", "--tokens", "100B", "--deadline", "900d", "--seq-len", "2048",
                          "--global-batch", "480"})
@@ -83,7 +83,7 @@ TEST(Capacity, ANamedSizeThatSuitsTheBatchBadlyComesWithASmallerOne) {
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const JsonValue json = parse_json(run.out, "stdout");
   std::vector<double> gpus;
-  for (const JsonValue& o : json.find("offers")->items()) gpus.push_back(number(o, "gpus"));
+  for (const JsonValue& o : json.find("offers")->items()) gpus.push_back(offer_number(o, "gpus"));
   EXPECT_EQ(gpus, (std::vector<double>{8, 12}));
 }
 
@@ -176,14 +176,15 @@ TEST(Capacity, JsonAddsUpAndAnswers) {
     const JsonValue& paid = *booking.find("paid_gpu_hours");
     double sum = 0;
     for (const char* part : {"useful", "checkpoint", "lost", "restart", "waiting", "idle"}) {
-      sum += number(paid, part);
+      sum += offer_number(paid, part);
     }
-    EXPECT_NEAR(sum / number(paid, "paid"), 1, 1e-9);
-    EXPECT_NEAR(number(*booking.find("dollars"), "p50"),
-                2 * number(*booking.find("gpu_hours"), "p50"), 1e-6 * sum);
-    EXPECT_LT(number(*booking.find("days"), "p50"), number(*booking.find("days"), "p90"));
+    EXPECT_NEAR(sum / offer_number(paid, "paid"), 1, 1e-9);
+    EXPECT_NEAR(offer_number(*booking.find("dollars"), "p50"),
+                2 * offer_number(*booking.find("gpu_hours"), "p50"), 1e-6 * sum);
+    EXPECT_LT(offer_number(*booking.find("days"), "p50"),
+              offer_number(*booking.find("days"), "p90"));
   }
-  EXPECT_EQ(number(json, "fastest"), 1);
+  EXPECT_EQ(offer_number(json, "fastest"), 1);
   EXPECT_GE(json.find("sensitivity")->find("inputs")->items().size(), 8u);
   EXPECT_EQ(run.out, small({"--deadline", "90d", "--budget", "1M", "--json", "--price", "2$",
                             "--threads", "1"})
@@ -247,11 +248,12 @@ TEST(Capacity, CriticalBatchGrowsWithTheGpus) {
   const JsonValue json = parse_json(run.out, "stdout");
   const JsonValue::Array& offers = json.find("offers")->items();
   const JsonValue &eight = *offers[0].find("booking"), &sixteen = *offers[1].find("booking");
-  EXPECT_EQ(number(eight, "global_batch"), 512);
-  EXPECT_EQ(number(sixteen, "global_batch"), 1024);
-  EXPECT_EQ(number(eight, "tokens"), 100e9);
+  EXPECT_EQ(offer_number(eight, "global_batch"), 512);
+  EXPECT_EQ(offer_number(sixteen, "global_batch"), 1024);
+  EXPECT_EQ(offer_number(eight, "tokens"), 100e9);
   const double batch = 512 * 2048;
-  EXPECT_NEAR(number(sixteen, "tokens"), 100e9 * (1 + 2 * batch / 4e6) / (1 + batch / 4e6), 1);
+  EXPECT_NEAR(offer_number(sixteen, "tokens"), 100e9 * (1 + 2 * batch / 4e6) / (1 + batch / 4e6),
+              1);
 }
 
 // Interrupted after `seconds`. Before the first offer is done there is nothing to print.

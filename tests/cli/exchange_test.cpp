@@ -22,29 +22,23 @@ using ::testing::Not;
 namespace fs = std::filesystem;
 
 std::string source(const std::string& path) { return std::string(PLEAT_SOURCE_DIR) + "/" + path; }
-const std::string kPlan = source("configs/plans/deepseek-v3-gb300-256.json");
+const std::string kShippedPlan = source("configs/plans/deepseek-v3-gb300-256.json");
 const std::string kLog = source("tests/interop/data/megatron_mixtral.log");
 
-int shell(const std::string& command) {
+int shell_code(const std::string& command) {
   const int status = std::system(command.c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-std::string made_folder(const char* name) {
-  const std::string folder = test_folder() + "/" + name;
-  fs::create_directories(folder);
-  return folder;
-}
-
 TEST(Export, PrintsAFileAndSaysWhatIsMissing) {
-  const Said run = run_pleat({"export", "--to", "megatron", kPlan});
+  const Said run = run_pleat({"export", "--to", "megatron", kShippedPlan});
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_THAT(run.out, HasSubstr("--pipeline-model-parallel-layout 'Et*4|(t*4|)*14tmL'\n"));
   EXPECT_THAT(run.err, HasSubstr("no counterpart: plan.fp8_attention = true"));
 }
 
 TEST(Export, JsonListsSettingsAndWhatIsMissing) {
-  const Said run = run_pleat({"export", "--to", "megatron-bridge", kPlan, "--json"});
+  const Said run = run_pleat({"export", "--to", "megatron-bridge", kShippedPlan, "--json"});
   const JsonValue root = parse_json(run.out, "out");
   EXPECT_EQ(*root.find("framework")->as_string(), "Megatron-Bridge");
   EXPECT_GE(root.find("settings")->items().size(), 20u);
@@ -53,14 +47,15 @@ TEST(Export, JsonListsSettingsAndWhatIsMissing) {
 
 TEST(Export, RefusesWithExitCode2AndNoFile) {
   const std::string folder = made_folder("out");
-  const Said run = run_pleat({"export", "--to", "deepspeed", kPlan, "-o", folder + "/ds.json"});
+  const Said run =
+      run_pleat({"export", "--to", "deepspeed", kShippedPlan, "-o", folder + "/ds.json"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("plan.attention.pp: DeepSpeed cannot run this"));
   EXPECT_THAT(files_in(folder), IsEmpty());
 }
 
 TEST(Export, AnUnknownTargetIsNamed) {
-  const Said run = run_pleat({"export", "--to", "megatorn", kPlan});
+  const Said run = run_pleat({"export", "--to", "megatorn", kShippedPlan});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("megatorn"));
 }
@@ -81,7 +76,7 @@ TEST(Export, AWinnerOfTheSearchCanBeExportedAndLaunched) {
 TEST(Output, KeepsWhatIsThereUnlessForced) {
   const std::string folder = made_folder("out"), file = folder + "/plan.sh";
   write_text(file, "mine");
-  const std::vector<std::string> words{"export", "--to", "megatron", kPlan, "-o", file};
+  const std::vector<std::string> words{"export", "--to", "megatron", kShippedPlan, "-o", file};
   const Said kept = run_pleat(words);
   EXPECT_EQ(kept.exit_code, 7);
   EXPECT_THAT(kept.err, HasSubstr("is there already"));
@@ -95,11 +90,11 @@ TEST(Output, KeepsWhatIsThereUnlessForced) {
 TEST(Output, DryRunsWriteNothing) {
   const std::string folder = made_folder("out");
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"export", "--to", "megatron", kPlan, "-o", folder + "/a", "--dry-run"},
-           {"launch", "--to", "slurm", kPlan, "-o", folder + "/a", "--dry-run"},
+           {"export", "--to", "megatron", kShippedPlan, "-o", folder + "/a", "--dry-run"},
+           {"launch", "--to", "slurm", kShippedPlan, "-o", folder + "/a", "--dry-run"},
            {"import", "megatron-log", kLog, "--cluster", "h100-sxm", "-o", folder + "/a",
             "--dry-run"},
-           {"predict", "--plan", kPlan, "--out", folder + "/a", "--dry-run"}}) {
+           {"predict", "--plan", kShippedPlan, "--out", folder + "/a", "--dry-run"}}) {
     const Said run = run_pleat(words);
     EXPECT_EQ(run.exit_code, 0) << words[0] << run.err;
     EXPECT_THAT(run.err, HasSubstr("would write " + folder + "/a (")) << words[0];
@@ -116,8 +111,8 @@ TEST(Output, ADryRunOfWeightsMakesNoFolder) {
 }
 
 TEST(Launch, WritesAJobFile) {
-  const Said run = run_pleat({"launch", "--to", "slurm", kPlan, "--partition", "gpu", "--arg",
-                              "--data-path", "--arg", "it's here"});
+  const Said run = run_pleat({"launch", "--to", "slurm", kShippedPlan, "--partition", "gpu",
+                              "--arg", "--data-path", "--arg", "it's here"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("#SBATCH --nodes=64\n"));
   EXPECT_THAT(run.out, HasSubstr("--data-path 'it'\\''s here'"));
@@ -126,7 +121,7 @@ TEST(Launch, WritesAJobFile) {
 
 TEST(Launch, RefusesInjection) {
   const Said run =
-      run_pleat({"launch", "--to", "slurm", kPlan, "--account", "x\n#SBATCH --wrap=id"});
+      run_pleat({"launch", "--to", "slurm", kShippedPlan, "--account", "x\n#SBATCH --wrap=id"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("--account"));
   EXPECT_EQ(run.out, "");
@@ -134,7 +129,7 @@ TEST(Launch, RefusesInjection) {
 
 // Strings of a plan from somebody else: the names, the layout, the provenance.
 TEST(Launch, HostilePlansStayText) {
-  PlanDocument d = read_plan_document(read_text(kPlan), kPlan);
+  PlanDocument d = read_plan_document(read_text(kShippedPlan), kShippedPlan);
   const std::string folder = made_folder("hostile");
   for (const char* bad :
        {"$(touch pwned)", "`touch pwned`", "'; touch pwned; '", "\n#SBATCH --wrap=touch",
@@ -148,7 +143,7 @@ TEST(Launch, HostilePlansStayText) {
     EXPECT_THAT(run.out, Not(HasSubstr("\ntouch pwned")));
     EXPECT_THAT(run.out, Not(HasSubstr("\x1b")));
     write_text(folder + "/job.sh", run.out);
-    EXPECT_EQ(shell("cd " + folder + " && bash -n job.sh"), 0) << bad;
+    EXPECT_EQ(shell_code("cd " + folder + " && bash -n job.sh"), 0) << bad;
     const Said yaml =
         run_pleat({"launch", "--to", "kubernetes", folder + "/plan.json", "--image", "i"});
     EXPECT_THAT(yaml.out, Not(HasSubstr("\ntouch pwned"))) << bad;
@@ -235,16 +230,16 @@ TEST(Import, MeasuredCollectivesMakeACluster) {
 
 TEST(Diff, FieldsTimeAndMemory) {
   const std::string other = test_folder() + "/b.json";
-  PlanDocument d = read_plan_document(read_text(kPlan), kPlan);
+  PlanDocument d = read_plan_document(read_text(kShippedPlan), kShippedPlan);
   d.plan.recompute = {Module::moe_act};
   d.plan.fp8_head = false;
   write_text(other, write_plan_document(d));
-  const Said run = run_pleat({"diff", kPlan, other});
+  const Said run = run_pleat({"diff", kShippedPlan, other});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("plan.fp8_head   true  false\n"));
   EXPECT_THAT(run.out, HasSubstr("plan.recompute  []    [\"moe_act\"]\n"));
   EXPECT_THAT(run.out, HasSubstr("activations"));
-  const JsonValue root = parse_json(run_pleat({"diff", kPlan, other, "--json"}).out, "out");
+  const JsonValue root = parse_json(run_pleat({"diff", kShippedPlan, other, "--json"}).out, "out");
   EXPECT_EQ(root.find("fields")->items().size(), 2u);
   const double a = *root.find("a")->find("step_seconds")->as_double();
   double parts = 0;
@@ -277,13 +272,13 @@ TEST(Completion, ScriptsOfEveryShell) {
   EXPECT_EQ(run_pleat({"completion", "tcsh"}).exit_code, 2);
   const std::string file = test_folder() + "/completion.bash";
   write_text(file, run_pleat({"completion", "bash"}).out);
-  EXPECT_EQ(shell("bash -n " + file), 0);
+  EXPECT_EQ(shell_code("bash -n " + file), 0);
   const std::string ask = "bash -c 'source " + file +
                           "; COMP_WORDS=(pleat export --to meg); COMP_CWORD=3; _pleat; echo "
                           "\"${COMPREPLY[@]}\"; COMP_WORDS=(pleat dif); COMP_CWORD=1; _pleat; echo "
                           "\"${COMPREPLY[@]}\"' >" +
                           test_folder() + "/answer";
-  EXPECT_EQ(shell(ask), 0);
+  EXPECT_EQ(shell_code(ask), 0);
   EXPECT_EQ(read_text(test_folder() + "/answer"), "megatron megatron-bridge\ndiff\n");
 }
 
@@ -292,11 +287,12 @@ std::string completed(const std::string& words) {
   const std::string file = test_folder() + "/completion.bash";
   if (!fs::exists(file)) write_text(file, run_pleat({"completion", "bash"}).out);
   const std::string answer = test_folder() + "/answer";
-  EXPECT_EQ(shell("cd " + made_folder("empty") + " && bash -c 'source " + file +
-                  "; COMP_WORDS=(pleat " + words +
-                  "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _pleat; echo \"${COMPREPLY[@]}\"' >" +
-                  answer),
-            0);
+  EXPECT_EQ(
+      shell_code("cd " + made_folder("empty") + " && bash -c 'source " + file +
+                 "; COMP_WORDS=(pleat " + words +
+                 "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _pleat; echo \"${COMPREPLY[@]}\"' >" +
+                 answer),
+      0);
   return read_text(answer);
 }
 
@@ -326,21 +322,21 @@ TEST(Completion, ValuesAreThoseOfTheOption) {
 
 TEST(Install, TheProgramFindsItsOwnConfigs) {
   const std::string prefix = test_folder() + "/prefix";
-  ASSERT_EQ(shell(std::string(PLEAT_CMAKE) + " --install " + PLEAT_BUILD_DIR + " --prefix " +
-                  prefix + " >" + test_folder() + "/log 2>&1"),
+  ASSERT_EQ(shell_code(std::string(PLEAT_CMAKE) + " --install " + PLEAT_BUILD_DIR + " --prefix " +
+                       prefix + " >" + test_folder() + "/log 2>&1"),
             0)
       << read_text(test_folder() + "/log");
   EXPECT_TRUE(fs::exists(prefix + "/share/bash-completion/completions/pleat"));
   fs::rename(prefix + "/share/pleat/configs/models/tiny-moe.json",
              prefix + "/share/pleat/configs/models/only-installed.json");
   const std::string out = test_folder() + "/models";
-  EXPECT_EQ(shell("unset PLEAT_CONFIG_DIR; " + prefix + "/bin/pleat models >" + out), 0);
+  EXPECT_EQ(shell_code("unset PLEAT_CONFIG_DIR; " + prefix + "/bin/pleat models >" + out), 0);
   EXPECT_THAT(read_text(out), HasSubstr("only-installed"));
   EXPECT_THAT(read_text(out), Not(HasSubstr("tiny-moe")));
   // The variable comes first.
-  EXPECT_EQ(
-      shell("PLEAT_CONFIG_DIR=" + source("configs") + " " + prefix + "/bin/pleat models >" + out),
-      0);
+  EXPECT_EQ(shell_code("PLEAT_CONFIG_DIR=" + source("configs") + " " + prefix +
+                       "/bin/pleat models >" + out),
+            0);
   EXPECT_THAT(read_text(out), HasSubstr("tiny-moe"));
 }
 

@@ -92,7 +92,7 @@ TEST(Explain, SaysWhenNothingHelps) {
   EXPECT_EQ(x.best(false), nullptr);
 }
 
-Request request_of(const test::Case& c) {
+Request request_of(const test::RandomCase& c) {
   Request r;
   r.target.model = c.model;
   r.target.cluster = c.platform.cluster;
@@ -107,7 +107,7 @@ Request request_of(const test::Case& c) {
 TEST(Explain, EveryChangeIsLegalAndOnTheSameGpus) {
   std::set<std::string> kinds;
   for (unsigned seed = 1; seed <= 100; ++seed) {
-    const test::Case c = test::random_case(seed);
+    const test::RandomCase c = test::random_case(seed);
     SCOPED_TRACE(c.name());
     const Request r = request_of(c);
     std::set<std::string> texts;
@@ -128,14 +128,14 @@ TEST(Explain, EveryChangeIsLegalAndOnTheSameGpus) {
 
 TEST(Explain, FiguresAreThoseOfSeparatePredictions) {
   for (unsigned seed = 1; seed <= 40; ++seed) {
-    const test::Case c = test::random_case(seed);
+    const test::RandomCase c = test::random_case(seed);
     SCOPED_TRACE(c.name());
     const StepEstimate e = c.price();
     const Explanation x = explain_plan(request_of(c), c.program(), e, 1);
     Seconds last;
     bool fits = true;
     for (const PricedChange& change : x.changes) {
-      test::Case other = c;
+      test::RandomCase other = c;
       other.plan = change.change.plan;
       const StepEstimate again = other.price();
       EXPECT_EQ(change.step, again.step) << change.change.text;
@@ -159,7 +159,7 @@ TEST(Explain, FiguresAreThoseOfSeparatePredictions) {
 TEST(Explain, OperationsAddUpToTheBusyTime) {
   int tried = 0;
   for (unsigned seed = 1; seed <= 250; ++seed) {
-    test::Case c = test::random_case(seed);
+    test::RandomCase c = test::random_case(seed);
     c.plan.overlap = {.grad_reduce = false, .param_gather = false};
     c.plan.cuda_graph = CudaGraph::none;
     const bool hides = c.plan.attention.tp > 1 ||

@@ -18,12 +18,6 @@ const std::vector<std::string> kSmall{"predict",   "--model",        "tiny-moe",
                                       "localhost", "--gpus",         "4",        "--seq-len",
                                       "64",        "--global-batch", "8",        "--out"};
 
-std::string made_folder(const char* name) {
-  const std::string folder = test_folder() + "/" + name;
-  std::filesystem::create_directories(folder);
-  return folder;
-}
-
 TEST(FileOutput, ReplacesWhatIsThereOnRequest) {
   const std::string folder = made_folder("out");
   write_text(folder + "/plan.json", "old");

@@ -21,7 +21,8 @@ using ::testing::IsEmpty;
 
 using Words = std::vector<std::string>;
 
-const std::string kLog = std::string(PLEAT_SOURCE_DIR) + "/tests/interop/data/megatron_mixtral.log";
+const std::string kMixtralLog =
+    std::string(PLEAT_SOURCE_DIR) + "/tests/interop/data/megatron_mixtral.log";
 
 // llama3-8b on 64 H100, with this sequence length and step time.
 std::string row(const std::string& id, int seq_len, double seconds,
@@ -135,10 +136,10 @@ TEST(FromRuns, AFileThatIsThereStaysUnlessForced) {
 }
 
 TEST(FromRuns, AMegatronLogIsARun) {
-  const Said odd = run_pleat({"calibrate", "--from-runs", kLog, "--cluster", "h100-sxm"});
+  const Said odd = run_pleat({"calibrate", "--from-runs", kMixtralLog, "--cluster", "h100-sxm"});
   EXPECT_EQ(odd.exit_code, 3);  // the times in it are made up
   EXPECT_THAT(odd.err, HasSubstr("1 of 1 runs are further from the profile"));
-  std::string text = read_text(kLog);
+  std::string text = read_text(kMixtralLog);
   const std::string time = "elapsed time per iteration (ms): ";
   for (std::size_t at = 0; (at = text.find(time + "7", at)) != std::string::npos;) {
     text[at + time.size()] = '3';
@@ -148,7 +149,7 @@ TEST(FromRuns, AMegatronLogIsARun) {
   const Said run = run_pleat({"calibrate", "--from-runs", log, "--cluster", "h100-sxm"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, AllOf(HasSubstr("learned from 1 run of h100-sxm"), HasSubstr("3.01")));
-  const Said unknown = run_pleat({"calibrate", "--from-runs", kLog});
+  const Said unknown = run_pleat({"calibrate", "--from-runs", kMixtralLog});
   EXPECT_EQ(unknown.exit_code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("a Megatron log does not name its GPUs"));
 }

@@ -21,7 +21,7 @@ const std::vector<std::string> kLocal{"--model",        "tiny-moe", "--cluster",
                                       "--gpus",         "4",        "--seq-len", "64",
                                       "--global-batch", "8"};
 
-JsonValue json_of(const std::vector<std::string>& arguments) {
+JsonValue answered_json(const std::vector<std::string>& arguments) {
   const Said run = run_pleat(arguments);
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.err, ::testing::MatchesRegex("(wrote [^\n]*\n)*"));
@@ -45,7 +45,7 @@ TEST(HappyPath, Models) {
        {"deepseek-v3", "qwen3-235b-a22b", "mixtral-8x7b", "llama3-8b", "tiny-moe"}) {
     EXPECT_THAT(run.out, HasSubstr(std::string("\n") + name + " "));
   }
-  EXPECT_GE(json_of({"models", "--json"}).items().size(), 10u);
+  EXPECT_GE(answered_json({"models", "--json"}).items().size(), 10u);
 }
 
 // The only stage waits for nobody: sums of its times may miss the step by a rounding, below it too.
@@ -62,7 +62,7 @@ TEST(HappyPath, NoBubbleBelowZero) {
 
 TEST(HappyPath, Clusters) {
   EXPECT_THAT(run_pleat({"clusters"}).out, HasSubstr("\ngb300-nvl72 "));
-  EXPECT_GE(json_of({"clusters", "--json"}).items().size(), 6u);
+  EXPECT_GE(answered_json({"clusters", "--json"}).items().size(), 6u);
 }
 
 TEST(HappyPath, ModelDeepSeek) {
@@ -70,7 +70,7 @@ TEST(HappyPath, ModelDeepSeek) {
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_THAT(run.out, HasSubstr("671.026 B"));
   EXPECT_THAT(run.out, HasSubstr("in the file, not used:\n"));
-  const JsonValue json = json_of({"model", "deepseek-v3", "--json"});
+  const JsonValue json = answered_json({"model", "deepseek-v3", "--json"});
   ASSERT_NE(json.find("parameters"), nullptr);
   EXPECT_EQ(integer(*json.find("parameters"), "total"), 671026404352);
   EXPECT_EQ(integer(*json.find("parameters"), "active"), 37552282624);
@@ -84,7 +84,7 @@ TEST(HappyPath, PredictListsWhatItAssumed) {
   EXPECT_THAT(run.out, HasSubstr("\nassumed: --runtime pleat, --profile "));
   EXPECT_THAT(run.out, HasSubstr("--tp 1"));
   EXPECT_THAT(run.out, ::testing::Not(HasSubstr("--ep 4")));
-  EXPECT_GT(number(json_of(request + std::vector<std::string>{"--json"}), "step_s"), 0);
+  EXPECT_GT(number(answered_json(request + std::vector<std::string>{"--json"}), "step_s"), 0);
 }
 
 const std::vector<std::string> kCluster{
@@ -106,8 +106,8 @@ TEST(HappyPath, PredictExplains) {
 // A change's plan in a plan file of its own is predicted with exactly the figures of the list.
 TEST(HappyPath, ChangesThatPredictListsComeTrue) {
   const std::string file = test_folder() + "/plan.json";
-  const JsonValue base =
-      json_of(std::vector<std::string>{"predict", "--explain", "--json", "--out", file} + kCluster);
+  const JsonValue base = answered_json(
+      std::vector<std::string>{"predict", "--explain", "--json", "--out", file} + kCluster);
   const auto& changes = base.find("explain")->find("changes")->items();
   ASSERT_GE(changes.size(), 15u);
   const JsonValue document = parse_json(read_text(file), file);
@@ -118,7 +118,7 @@ TEST(HappyPath, ChangesThatPredictListsComeTrue) {
     JsonValue changed = document;
     changed.set("plan", *change.find("plan"));
     write_text(file, changed.dump());
-    const JsonValue alone = json_of({"predict", "--plan", file, "--json"});
+    const JsonValue alone = answered_json({"predict", "--plan", file, "--json"});
     SCOPED_TRACE(*change.find("change")->as_string());
     EXPECT_EQ(number(alone, "step_s"), number(change, "step_s"));
     EXPECT_EQ(number(base, "step_s") - number(alone, "step_s"), number(change, "gain_s"));
@@ -171,8 +171,9 @@ TEST(HappyPath, PlanFileGivesTheSamePrediction) {
   const std::string file = test_folder() + "/plan.json";
   const std::vector<std::string> request =
       std::vector<std::string>{"predict", "--ep", "4", "--json"} + kLocal;
-  const double step = number(json_of(request + std::vector<std::string>{"--out", file}), "step_s");
-  EXPECT_EQ(number(json_of({"predict", "--plan", file, "--json"}), "step_s"), step);
+  const double step =
+      number(answered_json(request + std::vector<std::string>{"--out", file}), "step_s");
+  EXPECT_EQ(number(answered_json({"predict", "--plan", file, "--json"}), "step_s"), step);
 }
 
 TEST(HappyPath, PlanLocalhost) {
@@ -181,18 +182,18 @@ TEST(HappyPath, PlanLocalhost) {
   const Said run = run_pleat(request);
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("\nnext best   #2 is "));
-  const JsonValue json = json_of(request + std::vector<std::string>{"--json"});
+  const JsonValue json = answered_json(request + std::vector<std::string>{"--json"});
   ASSERT_EQ(json.find("best")->items().size(), 3u);
   const JsonValue& best = json.find("best")->items().front();
   EXPECT_EQ(run_pleat(request + std::vector<std::string>{"--out", file}).exit_code, 0);
-  EXPECT_EQ(number(json_of({"predict", "--plan", file, "--json"}), "step_s"),
+  EXPECT_EQ(number(answered_json({"predict", "--plan", file, "--json"}), "step_s"),
             number(best, "step_s"));
 }
 
 TEST(HappyPath, PlanPlacesARecipeAmongTheBest) {
   const std::vector<std::string> request = std::vector<std::string>{"plan", "--json"} + kLocal;
-  const JsonValue searched =
-      json_of(request + std::vector<std::string>{"--compare", "ep=1,micro-batch=1,sharding=none"});
+  const JsonValue searched = answered_json(
+      request + std::vector<std::string>{"--compare", "ep=1,micro-batch=1,sharding=none"});
   const JsonValue& recipe = searched.find("compared")->items().front();
   const double best = number(searched.find("best")->items().front(), "step_s");
   EXPECT_GE(number(recipe, "step_s"), best);
@@ -200,7 +201,9 @@ TEST(HappyPath, PlanPlacesARecipeAmongTheBest) {
 
 TEST(HappyPath, PlanByObjective) {
   const std::vector<std::string> request = std::vector<std::string>{"plan", "--json"} + kLocal;
-  const auto plan = [&](const std::vector<std::string>& flags) { return json_of(request + flags); };
+  const auto plan = [&](const std::vector<std::string>& flags) {
+    return answered_json(request + flags);
+  };
   const JsonValue plain = plan({});
   const JsonValue fastest = plain.find("best")->items().front();
 
@@ -238,10 +241,26 @@ TEST(HappyPath, FewestGpusAreNoMoreThanAll) {
 }
 
 TEST(HappyPath, NumbersFormatsAreAChoice) {
-  const JsonValue json = json_of({"plan", "--json", "--model", "mixtral-8x7b", "--cluster",
-                                  "h100-sxm", "--gpus", "16", "--seq-len", "4096",
-                                  "--global-batch", "64", "--precision", "bf16,fp8", "--top", "1",
-                                  "--main-grads-dtype", "fp32,bf16", "--exp-avg-dtype", "bf16"});
+  const JsonValue json = answered_json({"plan",
+                                        "--json",
+                                        "--model",
+                                        "mixtral-8x7b",
+                                        "--cluster",
+                                        "h100-sxm",
+                                        "--gpus",
+                                        "16",
+                                        "--seq-len",
+                                        "4096",
+                                        "--global-batch",
+                                        "64",
+                                        "--precision",
+                                        "bf16,fp8",
+                                        "--top",
+                                        "1",
+                                        "--main-grads-dtype",
+                                        "fp32,bf16",
+                                        "--exp-avg-dtype",
+                                        "bf16"});
   EXPECT_EQ(*json.find("precision")->as_string(), "bf16 or fp8");
   const JsonValue& plan = *json.find("best")->items().front().find("plan");
   EXPECT_EQ(*plan.find("precision")->as_string(), "fp8");
@@ -249,7 +268,7 @@ TEST(HappyPath, NumbersFormatsAreAChoice) {
 
 TEST(HappyPath, PinsAreKept) {
   const JsonValue json =
-      json_of(std::vector<std::string>{"plan", "--json", "--ep", "2", "--pp", "1"} + kLocal);
+      answered_json(std::vector<std::string>{"plan", "--json", "--ep", "2", "--pp", "1"} + kLocal);
   for (const JsonValue& c : json.find("best")->items()) {
     EXPECT_EQ(integer(*c.find("plan")->find("expert"), "ep"), 2);
     EXPECT_EQ(integer(*c.find("plan")->find("attention"), "pp"), 1);
@@ -262,7 +281,7 @@ TEST(HappyPath, ProgramOfALayer) {
   for (const char* op : {"router", "grouped_gemm", "all_to_all", "swiglu"})
     EXPECT_THAT(run.out, HasSubstr(op));
   const JsonValue json =
-      json_of({"program", "--model", "tiny-moe", "--ep", "4", "--layer", "1", "--json"});
+      answered_json({"program", "--model", "tiny-moe", "--ep", "4", "--layer", "1", "--json"});
   EXPECT_EQ(json.find("layers")->items().size(), 1u);
   const Said absent = run_pleat({"program", "--model", "tiny-moe", "--layer", "4"});
   EXPECT_EQ(absent.exit_code, 2);
@@ -276,18 +295,18 @@ TEST(HappyPath, TrainAndCompare) {
   const std::vector<std::string> train{
       "train",  "--json",         "--steps", "3",
       "--data", folder + "/text", "--trace", folder + "/measured.json"};
-  const JsonValue json = json_of(train + plan);
+  const JsonValue json = answered_json(train + plan);
   const auto& steps = json.find("steps")->items();
   ASSERT_EQ(steps.size(), 3u);
   EXPECT_LT(number(steps[2], "loss"), number(steps[0], "loss"));
   EXPECT_GT(integer(*json.find("measured"), "peak_bytes"), 0);
-  json_of(std::vector<std::string>{"predict", "--json", "--trace", folder + "/predicted.json"} +
-          plan);
+  answered_json(
+      std::vector<std::string>{"predict", "--json", "--trace", folder + "/predicted.json"} + plan);
   const Said joined = run_pleat({"compare", folder + "/measured.json", folder + "/predicted.json"});
   EXPECT_EQ(joined.exit_code, 0) << joined.err;
   EXPECT_THAT(joined.out, HasSubstr("\nexperts.fc1.dgrad "));
   EXPECT_THAT(joined.out, HasSubstr("\nstep "));
-  json_of({"compare", folder + "/measured.json", folder + "/predicted.json", "--json"});
+  answered_json({"compare", folder + "/measured.json", folder + "/predicted.json", "--json"});
 }
 
 TEST(HappyPath, ADryRunOfTrainingLeavesNoFile) {
@@ -306,13 +325,35 @@ TEST(HappyPath, ADryRunOfTrainingLeavesNoFile) {
 TEST(HappyPath, TheLearningRateFollowsItsSchedule) {
   const std::string folder = test_folder();
   write_text(folder + "/text", std::string(4000, 'a') + std::string(4000, 'b'));
-  json_of(std::vector<std::string>{"train", "--json", "--steps", "5", "--data", folder + "/text",
-                                   "--ep", "2", "--optimizer", "sgd", "--lr", "0.25", "--min-lr",
-                                   "0.125", "--lr-warmup-iters", "1", "--lr-decay-style", "WSD",
-                                   "--lr-wsd-decay-iters", "2", "--lr-wsd-decay-style", "linear",
-                                   "--weight-decay", "0.1", "--clip-grad", "2", "--log-json",
-                                   folder + "/log"} +
-          kLocal);
+  answered_json(std::vector<std::string>{"train",
+                                         "--json",
+                                         "--steps",
+                                         "5",
+                                         "--data",
+                                         folder + "/text",
+                                         "--ep",
+                                         "2",
+                                         "--optimizer",
+                                         "sgd",
+                                         "--lr",
+                                         "0.25",
+                                         "--min-lr",
+                                         "0.125",
+                                         "--lr-warmup-iters",
+                                         "1",
+                                         "--lr-decay-style",
+                                         "WSD",
+                                         "--lr-wsd-decay-iters",
+                                         "2",
+                                         "--lr-wsd-decay-style",
+                                         "linear",
+                                         "--weight-decay",
+                                         "0.1",
+                                         "--clip-grad",
+                                         "2",
+                                         "--log-json",
+                                         folder + "/log"} +
+                kLocal);
   std::istringstream log(read_text(folder + "/log"));
   std::vector<double> rates;
   for (std::string line; std::getline(log, line);)
@@ -324,10 +365,11 @@ TEST(HappyPath, TheLossOnHeldOutDataIsLoggedWhenItIsDue) {
   const std::string folder = test_folder();
   write_text(folder + "/text", std::string(4000, 'a') + std::string(4000, 'b'));
   write_text(folder + "/held-out", std::string(2000, 'a'));
-  json_of(std::vector<std::string>{"train", "--json", "--steps", "3", "--data", folder + "/text",
-                                   "--valid-data", folder + "/held-out", "--eval-iters", "2",
-                                   "--eval-interval", "2", "--log-json", folder + "/log"} +
-          kLocal);
+  answered_json(std::vector<std::string>{"train", "--json", "--steps", "3", "--data",
+                                         folder + "/text", "--valid-data", folder + "/held-out",
+                                         "--eval-iters", "2", "--eval-interval", "2", "--log-json",
+                                         folder + "/log"} +
+                kLocal);
   std::istringstream log(read_text(folder + "/log"));
   std::vector<bool> has;
   for (std::string line; std::getline(log, line);) {
@@ -338,16 +380,17 @@ TEST(HappyPath, TheLossOnHeldOutDataIsLoggedWhenItIsDue) {
 
 TEST(HappyPath, MeasuredMemoryOfOneStepIsThePredictedOneToTheByte) {
   write_text(test_folder() + "/text", read_text(std::string(PLEAT_SOURCE_DIR) + "/CMakeLists.txt"));
-  const JsonValue json = json_of(std::vector<std::string>{"train", "--json", "--steps", "1", "--ep",
-                                                          "2", "--data", test_folder() + "/text"} +
-                                 kLocal);
+  const JsonValue json =
+      answered_json(std::vector<std::string>{"train", "--json", "--steps", "1", "--ep", "2",
+                                             "--data", test_folder() + "/text"} +
+                    kLocal);
   EXPECT_EQ(integer(*json.find("predicted"), "peak_bytes_recorded_routing"),
             integer(*json.find("measured"), "peak_bytes"));
 }
 
 TEST(HappyPath, RouterLossesAreTrainedAndReported) {
   write_text(test_folder() + "/text", read_text(std::string(PLEAT_SOURCE_DIR) + "/CMakeLists.txt"));
-  const JsonValue json = json_of(
+  const JsonValue json = answered_json(
       std::vector<std::string>{"train", "--json", "--steps", "1", "--ep", "2", "--data",
                                test_folder() + "/text", "--aux-loss", "0.01", "--z-loss", "0.001"} +
       kLocal);

@@ -20,7 +20,7 @@ Words request() {
           "--no-offload", "--json"};
 }
 
-JsonValue plan(const Words& more) {
+JsonValue counted_plan(const Words& more) {
   const Said run = run_pleat(request() + more);
   EXPECT_EQ(run.exit_code, 0) << run.err;
   return parse_json(run.out, "stdout");
@@ -48,7 +48,7 @@ TEST(PlanCounts, EveryPlanIsCountedOnceWithEveryOption) {
                                    {"--max-evaluations", "20", "--explain"}};
   for (const Words& more : options) {
     SCOPED_TRACE(more.empty() ? "" : more.front() + " " + more.back());
-    const JsonValue found = plan(more);
+    const JsonValue found = counted_plan(more);
     EXPECT_EQ(uncounted(found), 0);
     EXPECT_LE(found.find("best")->items().size(), 5u);
   }
@@ -56,7 +56,7 @@ TEST(PlanCounts, EveryPlanIsCountedOnceWithEveryOption) {
 
 // A front is of several searches, the counts beside the list of one.
 TEST(PlanCounts, AFrontsPricesAreCountedApart) {
-  const JsonValue alone = plan({}), front = plan({"--pareto"});
+  const JsonValue alone = counted_plan({}), front = counted_plan({"--pareto"});
   EXPECT_EQ(*front.find("priced")->as_integer(), *alone.find("priced")->as_integer());
   EXPECT_GT(*front.find("front_priced")->as_integer(), *alone.find("priced")->as_integer());
 }
@@ -65,16 +65,16 @@ TEST(PlanCounts, AFrontsPricesAreCountedApart) {
 // of other estimates.
 TEST(PlanCounts, NoMorePlansArePricedThanAllowed) {
   for (const int most : {1, 3, 20}) {
-    const JsonValue found = plan({"--max-evaluations", std::to_string(most), "--precision",
-                                  "bf16,fp8_block"});
+    const JsonValue found =
+        counted_plan({"--max-evaluations", std::to_string(most), "--precision", "bf16,fp8_block"});
     const std::int64_t priced = *found.find("priced")->as_integer();
     EXPECT_LE(priced, most);
     EXPECT_GT(priced + *found.find("fallback_priced")->as_integer(), 0);
     EXPECT_EQ(uncounted(found), 0);
   }
-  const JsonValue soon = plan({"--time-limit", "0.0001"});
+  const JsonValue soon = counted_plan({"--time-limit", "0.0001"});
   EXPECT_GT(*soon.find("fallback_priced")->as_integer(), 0);
-  EXPECT_EQ(*plan({}).find("fallback_priced")->as_integer(), 0);
+  EXPECT_EQ(*counted_plan({}).find("fallback_priced")->as_integer(), 0);
 }
 
 TEST(PlanCounts, ThereIsNoGapWithoutAPlan) {

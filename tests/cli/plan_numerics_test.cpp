@@ -14,17 +14,17 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Words = std::vector<std::string>;
 
-Words plan(const std::string& model, const std::string& cluster, const std::string& gpus,
-           const std::string& batch) {
+Words numerics_plan(const std::string& model, const std::string& cluster, const std::string& gpus,
+                    const std::string& batch) {
   return {"plan", "--model",   model,  "--cluster",      cluster, "--gpus",
           gpus,   "--seq-len", "4096", "--global-batch", batch};
 }
-const Words kDeepSeek = plan("deepseek-v3", "gb300-nvl72", "256", "4096");
-const Words kQwen = plan("qwen3-30b-a3b", "h100-sxm", "16", "64");
+const Words kDeepSeekPlan = numerics_plan("deepseek-v3", "gb300-nvl72", "256", "4096");
+const Words kQwen = numerics_plan("qwen3-30b-a3b", "h100-sxm", "16", "64");
 const Words kFewMeshes{"--tp", "1",    "--cp",
                        "1",    "--pp", "1"};  // enough where formats are asked about
 
-JsonValue answer_of(const Words& request) {
+JsonValue plan_answer(const Words& request) {
   const Said run = run_pleat(request + Words{"--json"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   return parse_json(run.out, "stdout");
@@ -35,7 +35,7 @@ std::string text_of(const JsonValue& object, const char* key) {
   const std::string* text = object.find(key)->as_string();
   return text == nullptr ? "" : *text;
 }
-std::string summary_of(const JsonValue& answer) {
+std::string told_summary(const JsonValue& answer) {
   return text_of(*best_of(answer).find("plan"), "summary");
 }
 // "bf16 gradients, bf16 moments"
@@ -49,7 +49,7 @@ std::string changes_of(const JsonValue& answer) {
   return list;
 }
 
-void expect_refused(const Words& request, const std::string& message) {
+void expect_numerics_refused(const Words& request, const std::string& message) {
   const Said run = run_pleat(request);
   EXPECT_EQ(run.exit_code, 2) << run.out;
   EXPECT_THAT(run.err, HasSubstr(message));
@@ -58,8 +58,8 @@ void expect_refused(const Words& request, const std::string& message) {
 // README's example: 10.52 s are predicted for the published recipe.
 TEST(PlanNumerics, RecipeReachesThePublishedOne) {
   const Words mxfp8{"--precision", "mxfp8"};
-  const JsonValue plain = answer_of(kDeepSeek + mxfp8);
-  const JsonValue recipe = answer_of(kDeepSeek + mxfp8 + Words{"--numerics", "recipe"});
+  const JsonValue plain = plan_answer(kDeepSeekPlan + mxfp8);
+  const JsonValue recipe = plan_answer(kDeepSeekPlan + mxfp8 + Words{"--numerics", "recipe"});
   const double published = step_of(plain.find("compared")->items().front());
   EXPECT_GT(step_of(best_of(plain)), 1.02 * published);
   EXPECT_LE(step_of(best_of(recipe)), 1.01 * published);
@@ -83,14 +83,15 @@ TEST(PlanNumerics, TheDefaultSaysInALineWhatARecipeWouldGain) {
                                  "products, bf16 gradients)"));
   EXPECT_THAT(run.out, HasSubstr("--numerics recipe"));
   // Nothing is published for the GPU, or the runtime's formats are all that is.
-  EXPECT_THAT(run_pleat(plan("qwen3-30b-a3b", "a100-sxm", "16", "64") + kFewMeshes).out,
+  EXPECT_THAT(run_pleat(numerics_plan("qwen3-30b-a3b", "a100-sxm", "16", "64") + kFewMeshes).out,
               Not(HasSubstr("numerics:")));
 }
 
 TEST(PlanNumerics, AModeThatMayChooseMoreIsNeverSlower) {
   double before = 0;
   for (const char* mode : {"any", "recipe", "megatron-default"}) {
-    const double step = step_of(best_of(answer_of(kQwen + kFewMeshes + Words{"--numerics", mode})));
+    const double step =
+        step_of(best_of(plan_answer(kQwen + kFewMeshes + Words{"--numerics", mode})));
     EXPECT_GE(step, before) << mode;
     before = step;
   }
@@ -98,7 +99,7 @@ TEST(PlanNumerics, AModeThatMayChooseMoreIsNeverSlower) {
 
 TEST(PlanNumerics, AnyTellsWhatItChangesAndItsRisk) {
   const Words any = kQwen + kFewMeshes + Words{"--numerics", "any"};
-  const JsonValue answer = answer_of(any);
+  const JsonValue answer = plan_answer(any);
   EXPECT_THAT(changes_of(answer), HasSubstr("bf16 gradients"));
   const JsonValue& certificate = *answer.find("certificate");
   EXPECT_GE(*certificate.find("numerics_searched")->as_integer(), 2);
@@ -112,63 +113,63 @@ TEST(PlanNumerics, AnyTellsWhatItChangesAndItsRisk) {
 TEST(PlanNumerics, WhatIsGivenWins) {
   for (const char* mode : {"recipe", "any"}) {
     const JsonValue answer =
-        answer_of(kQwen + kFewMeshes +
-                  Words{"--numerics", mode, "--precision", "bf16", "--main-grads-dtype", "fp32",
-                        "--exp-avg-dtype", "fp16"});
-    EXPECT_THAT(summary_of(answer), HasSubstr(" bf16 ")) << mode;
-    EXPECT_THAT(summary_of(answer), HasSubstr("exp-avg=fp16")) << mode;
-    EXPECT_THAT(summary_of(answer), Not(HasSubstr("grads="))) << mode;
+        plan_answer(kQwen + kFewMeshes +
+                    Words{"--numerics", mode, "--precision", "bf16", "--main-grads-dtype", "fp32",
+                          "--exp-avg-dtype", "fp16"});
+    EXPECT_THAT(told_summary(answer), HasSubstr(" bf16 ")) << mode;
+    EXPECT_THAT(told_summary(answer), HasSubstr("exp-avg=fp16")) << mode;
+    EXPECT_THAT(told_summary(answer), Not(HasSubstr("grads="))) << mode;
   }
   // Megatron sends rows in bf16; who asks for fp8 gets it priced, in every mode.
   for (const char* mode : {"recipe", "any"}) {
-    EXPECT_THAT(summary_of(answer_of(kQwen + kFewMeshes +
-                                     Words{"--numerics", mode, "--fp8-dispatch", "on"})),
+    EXPECT_THAT(told_summary(plan_answer(kQwen + kFewMeshes +
+                                         Words{"--numerics", mode, "--fp8-dispatch", "on"})),
                 HasSubstr("fp8-dispatch"))
         << mode;
   }
   // All else is still chosen.
   const JsonValue any =
-      answer_of(kQwen + kFewMeshes + Words{"--numerics", "any", "--fp8-dispatch", "on"});
+      plan_answer(kQwen + kFewMeshes + Words{"--numerics", "any", "--fp8-dispatch", "on"});
   EXPECT_GT(*any.find("certificate")->find("numerics_possible")->as_integer(), 100);
-  EXPECT_THAT(summary_of(any), HasSubstr("exp-avg="));
+  EXPECT_THAT(told_summary(any), HasSubstr("exp-avg="));
 }
 
 TEST(PlanNumerics, AskingForNarrowAttentionChoosesNarrowProducts) {
   for (const char* mode : {"recipe", "any"}) {
-    const std::string found = summary_of(
-        answer_of(kQwen + kFewMeshes + Words{"--numerics", mode, "--fp8-attention", "on"}));
+    const std::string found = told_summary(
+        plan_answer(kQwen + kFewMeshes + Words{"--numerics", mode, "--fp8-attention", "on"}));
     EXPECT_THAT(found, HasSubstr("fp8-attention")) << mode;
     EXPECT_THAT(found, HasSubstr(" fp8 ")) << mode;
   }
-  expect_refused(kQwen + Words{"--fp8-attention", "on"},
-                 "--fp8-attention: has no effect with --precision bf16");
+  expect_numerics_refused(kQwen + Words{"--fp8-attention", "on"},
+                          "--fp8-attention: has no effect with --precision bf16");
 }
 
 TEST(PlanNumerics, ContradictionsNameTheField) {
   // The recipe's bf16 gradients cannot be sent in fp32.
-  expect_refused(kDeepSeek + Words{"--precision", "mxfp8", "--numerics", "recipe",
-                                   "--grad-reduce-dtype", "fp32"},
-                 "error: --numerics recipe: optimizer.grad_reduce: ");
-  expect_refused(kQwen + Words{"--numerics", "recipes"},
-                 "error: --numerics: 'recipes' is no mode\n"
-                 "  hint: one of megatron-default, recipe, any");
-  expect_refused(plan("qwen3-30b-a3b", "a100-sxm", "16", "64") +
-                     Words{"--numerics", "any", "--precision", "fp8"},
-                 "has no tensor cores for fp8");
+  expect_numerics_refused(kDeepSeekPlan + Words{"--precision", "mxfp8", "--numerics", "recipe",
+                                                "--grad-reduce-dtype", "fp32"},
+                          "error: --numerics recipe: optimizer.grad_reduce: ");
+  expect_numerics_refused(kQwen + Words{"--numerics", "recipes"},
+                          "error: --numerics: 'recipes' is no mode\n"
+                          "  hint: one of megatron-default, recipe, any");
+  expect_numerics_refused(numerics_plan("qwen3-30b-a3b", "a100-sxm", "16", "64") +
+                              Words{"--numerics", "any", "--precision", "fp8"},
+                          "has no tensor cores for fp8");
 }
 
 // DeepSeek's own training sent rows to the experts in fp8, which Megatron does not.
 TEST(PlanNumerics, ARecipeThatTheRuntimeLacksIsNotUsedAndSaidSo) {
-  const Words request = plan("deepseek-v3", "h800-sxm", "512", "1024") +
+  const Words request = numerics_plan("deepseek-v3", "h800-sxm", "512", "1024") +
                         Words{"--numerics", "recipe", "--tp", "1",  "--cp",          "1",
                               "--pp",       "8",      "--ep", "64", "--micro-batch", "1"};
   EXPECT_THAT(
       run_pleat(request).out,
       HasSubstr("not used: deepseek-v3-report: fp8_dispatch: Megatron's rows travel in bf16"));
-  const JsonValue answer = answer_of(request);
+  const JsonValue answer = plan_answer(request);
   const JsonValue& not_used = answer.find("numerics")->find("not_used")->items().front();
   EXPECT_EQ(text_of(not_used, "recipe"), "deepseek-v3-report");
-  EXPECT_THAT(summary_of(answer), Not(HasSubstr("fp8-dispatch")));
+  EXPECT_THAT(told_summary(answer), Not(HasSubstr("fp8-dispatch")));
 }
 
 TEST(PlanNumerics, CapacityTakesTheModeToo) {
@@ -181,7 +182,7 @@ TEST(PlanNumerics, CapacityTakesTheModeToo) {
   };
   EXPECT_THAT(plan_of({}), Not(HasSubstr("grads=bf16")));
   EXPECT_THAT(plan_of({"--numerics", "recipe"}), HasSubstr("grads=bf16"));
-  expect_refused(job + Words{"--numerics", "all"}, "--numerics: 'all' is no mode");
+  expect_numerics_refused(job + Words{"--numerics", "all"}, "--numerics: 'all' is no mode");
 }
 
 }  // namespace

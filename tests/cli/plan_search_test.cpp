@@ -22,7 +22,7 @@ Words plan(const std::string& model, const std::string& gpus, const std::string&
           gpus,     "--seq-len", "4096",    "--global-batch", batch};
 }
 
-double step_of(const JsonValue& candidate) { return *candidate.find("step_s")->as_double(); }
+double candidate_step(const JsonValue& candidate) { return *candidate.find("step_s")->as_double(); }
 
 // A front cut short says nothing of what has less memory; the plan needs no more than its last.
 TEST(PlanSearch, HeadroomUnderALimitClaimsNothing) {
@@ -47,7 +47,7 @@ TEST(PlanSearch, ALimitBeforeAnyBoundStillGivesAGoodPlan) {
                                      "4096", "--precision", "mxfp8", "--json"} +
                                more);
     const JsonValue json = parse_json(run.out, run.err);
-    return std::pair(step_of(json.find("best")->items().front()),
+    return std::pair(candidate_step(json.find("best")->items().front()),
                      *json.find("priced")->as_integer());
   };
   const auto [soon, priced] = best({"--time-limit", "0.001"});
@@ -63,8 +63,9 @@ TEST(PlanSearch, NoPlanOfHeadroomIsSlowerThanTheSlack) {
   ASSERT_EQ(run.exit_code, 0) << run.err;
   const JsonValue json = parse_json(run.out, "stdout");
   EXPECT_TRUE(*json.find("front_optimal")->as_bool());
-  const double fastest = step_of(json.find("front")->items().front());
-  for (const JsonValue& c : json.find("best")->items()) EXPECT_LE(step_of(c), 1.02 * fastest);
+  const double fastest = candidate_step(json.find("front")->items().front());
+  for (const JsonValue& c : json.find("best")->items())
+    EXPECT_LE(candidate_step(c), 1.02 * fastest);
 }
 
 TEST(PlanSearch, SignalsPrintWhatIsKnown) {
@@ -139,9 +140,9 @@ TEST(PlanSearch, FewerGpusThatSuitTheBatchAreHintedAt) {
   const JsonValue* hint = found.find("hint");
   ASSERT_NE(hint, nullptr);
   const double step = *hint->find("step_s")->as_double();
-  EXPECT_LT(step, step_of(found.find("best")->items().front()));
+  EXPECT_LT(step, candidate_step(found.find("best")->items().front()));
   const JsonValue fewer = parse_json(on("24", {"--json"}).out, "search");
-  EXPECT_GE(step, step_of(fewer.find("best")->items().front()));  // layouts only improve
+  EXPECT_GE(step, candidate_step(fewer.find("best")->items().front()));  // layouts only improve
   EXPECT_EQ(fewer.find("hint"), nullptr);
 }
 

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Words = std::vector<std::string>;
 
-Said plan(const Words& more) {
+Said sensitive_plan(const Words& more) {
   return run_pleat(Words{"plan",   "--model",     "qwen3-30b-a3b", "--cluster", "h100-sxm",
                          "--gpus", "16",          "--seq-len",     "2048",      "--global-batch",
                          "64",     "--precision", "bf16",          "--tp",      "1",
@@ -26,7 +26,7 @@ Said plan(const Words& more) {
 double step(const JsonValue& answer) { return *answer.find("step_s")->as_double(); }
 
 TEST(PlanSensitivity, TextSaysWhatBindsAndWhatWouldChangeTheAnswer) {
-  const Said run = plan({"--explain"});
+  const Said run = sensitive_plan({"--explain"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("\nwhy #1 takes as long\nThe step takes "));
   EXPECT_THAT(run.out, HasSubstr("\nwhat would change the answer\ninput "));
@@ -35,12 +35,12 @@ TEST(PlanSensitivity, TextSaysWhatBindsAndWhatWouldChangeTheAnswer) {
       run.out,
       HasSubstr("Each input a fifth less and a fifth more; the 20 best plans priced again."));
   EXPECT_THAT(run.out, Not(HasSubstr("\n3  ")));  // --top still holds
-  const Said plain = plan({});
+  const Said plain = sensitive_plan({});
   EXPECT_THAT(plain.out, Not(HasSubstr("\nwhat would change")));
 }
 
 TEST(PlanSensitivity, JsonOfListAndSearch) {
-  const Said listed = plan({"--sensitivity", "plans", "--json"});
+  const Said listed = sensitive_plan({"--sensitivity", "plans", "--json"});
   ASSERT_EQ(listed.exit_code, 0) << listed.err;
   const JsonValue json = parse_json(listed.out, "stdout");
   const JsonValue& s = *json.find("sensitivity");
@@ -49,8 +49,8 @@ TEST(PlanSensitivity, JsonOfListAndSearch) {
   EXPECT_EQ(json.find("explain"), nullptr);
   const JsonValue::Array& inputs = s.find("inputs")->items();
   ASSERT_EQ(inputs.size(), 7u);
-  EXPECT_EQ(listed.out, plan({"--sensitivity", "plans", "--json", "--threads", "1"}).out);
-  const Said searched = plan({"--sensitivity", "search", "--json"});
+  EXPECT_EQ(listed.out, sensitive_plan({"--sensitivity", "plans", "--json", "--threads", "1"}).out);
+  const Said searched = sensitive_plan({"--sensitivity", "search", "--json"});
   ASSERT_EQ(searched.exit_code, 0) << searched.err;
   const JsonValue other = parse_json(searched.out, "stdout");
   const JsonValue::Array& again = other.find("sensitivity")->find("inputs")->items();
@@ -69,16 +69,16 @@ TEST(PlanSensitivity, JsonOfListAndSearch) {
 
 TEST(PlanSensitivity, OfHeadroomThereIsOnlyTheBestPlan) {
   const Words headroom{"--objective", "memory-headroom"};
-  const Said listed = plan(headroom + Words{"--sensitivity", "plans"});
+  const Said listed = sensitive_plan(headroom + Words{"--sensitivity", "plans"});
   ASSERT_EQ(listed.exit_code, 0) << listed.err;
   EXPECT_THAT(listed.out, HasSubstr("a fifth more; the best plan priced again."));
-  const Said searched = plan(headroom + Words{"--sensitivity", "search"});
+  const Said searched = sensitive_plan(headroom + Words{"--sensitivity", "search"});
   EXPECT_EQ(searched.exit_code, 2);
   EXPECT_THAT(searched.err, HasSubstr("--sensitivity search: compares step times, not memory"));
 }
 
 TEST(PlanSensitivity, WrongWord) {
-  const Said run = plan({"--sensitivity", "maybe"});
+  const Said run = sensitive_plan({"--sensitivity", "maybe"});
   EXPECT_EQ(run.exit_code, 2);
   EXPECT_THAT(run.err, HasSubstr("maybe"));
   EXPECT_EQ(run.out, "");

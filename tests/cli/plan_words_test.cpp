@@ -43,7 +43,7 @@ TEST(CounterWords, MostFirstAndARuleWithoutWordsByItsName) {
 
 TEST(PlanFacts, EveryWordOfTheSummaryIsInALine) {
   for (unsigned seed = 1; seed <= 200; ++seed) {
-    const test::Case c = test::random_case(seed);
+    const test::RandomCase c = test::random_case(seed);
     std::string lines;
     for (const Fact& fact : plan_facts(c.plan, c.workload)) {
       for (const std::string& field : fact.fields) lines += " " + field + " ";

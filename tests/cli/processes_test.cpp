@@ -24,7 +24,7 @@ namespace {
 using Words = std::vector<std::string>;
 
 // Four ranks; the text is the test's own.
-Words training(const std::string& steps) {
+Words training_steps(const std::string& steps) {
   const std::string text = test_folder() + "/text";
   std::string words;
   for (int i = 0; i < 4000; ++i) words += static_cast<char>('a' + i * i % 23);
@@ -59,17 +59,17 @@ std::vector<pid_t> children_of(pid_t parent) {
 }
 
 TEST(Processes, OverTcpGiveTheSameNumbersAsThreads) {
-  const Said threads = run_pleat(training("3") + Words{"--json"});
+  const Said threads = run_pleat(training_steps("3") + Words{"--json"});
   ASSERT_EQ(threads.exit_code, 0) << threads.err;
   for (const Words& flags : {Words{"--transport", "tcp"}, Words{"--ranks", "2"}}) {
-    const Said tcp = run_pleat(training("3") + Words{"--json"} + flags);
+    const Said tcp = run_pleat(training_steps("3") + Words{"--json"} + flags);
     ASSERT_EQ(tcp.exit_code, 0) << tcp.err;
     EXPECT_EQ(losses_and_norms(tcp.out), losses_and_norms(threads.out));
   }
 }
 
 TEST(Processes, WhatWasChosenIsPrinted) {
-  const Said said = run_pleat(training("1") + Words{"--transport", "tcp"});
+  const Said said = run_pleat(training_steps("1") + Words{"--transport", "tcp"});
   EXPECT_EQ(said.exit_code, 0) << said.err;
   EXPECT_NE(said.out.find("4 processes of 1 rank over TCP: process 0 of 4 (torchrun: RANK=0, "
                           "WORLD_SIZE=4), meeting at 127.0.0.1:"),
@@ -78,8 +78,8 @@ TEST(Processes, WhatWasChosenIsPrinted) {
 }
 
 TEST(Processes, AKilledOneEndsAllWithItsName) {
-  const Said said = disturb_pleat(training("100000") + Words{"--transport", "tcp"}, "step    2",
-                                  [](pid_t launcher) {
+  const Said said = disturb_pleat(training_steps("100000") + Words{"--transport", "tcp"},
+                                  "step    2", [](pid_t launcher) {
                                     const auto children = children_of(launcher);
                                     ASSERT_EQ(children.size(), 4U);
                                     kill(children[2], SIGKILL);
@@ -96,8 +96,8 @@ TEST(Processes, AKilledOneEndsAllWithItsName) {
 
 TEST(Processes, DieWithTheirLauncher) {
   std::vector<pid_t> children;
-  const Said said = disturb_pleat(training("100000") + Words{"--transport", "tcp"}, "step    2",
-                                  [&](pid_t launcher) {
+  const Said said = disturb_pleat(training_steps("100000") + Words{"--transport", "tcp"},
+                                  "step    2", [&](pid_t launcher) {
                                     children = children_of(launcher);
                                     kill(launcher, SIGKILL);
                                   });
@@ -119,7 +119,7 @@ TEST(Processes, SignalsEndAfterTheStep) {
                                                                  {SIGINT, {130, "SIGINT"}}};
   for (const Words& transport : {Words{}, Words{"--transport", "tcp"}}) {
     for (const auto& [signal, expected] : signals) {
-      const Said said = disturb_pleat(training("100000") + transport, "step    1",
+      const Said said = disturb_pleat(training_steps("100000") + transport, "step    1",
                                       [signal = signal](pid_t pid) { kill(pid, signal); });
       EXPECT_EQ(said.exit_code, expected.first) << said.err;
       EXPECT_NE(said.err.find(std::string("stopped by ") + expected.second + " after step "),
@@ -132,7 +132,7 @@ TEST(Processes, SignalsEndAfterTheStep) {
 
 TEST(Processes, ContradictingVariablesAreARequestThatIsWrong) {
   const Variable rank("RANK", "4"), size("WORLD_SIZE", "4");
-  const Said said = run_pleat(training("1"));
+  const Said said = run_pleat(training_steps("1"));
   EXPECT_EQ(said.exit_code, 2);
   EXPECT_EQ(said.err,
             "error: RANK: RANK=4 contradicts WORLD_SIZE=4\n"
@@ -156,7 +156,7 @@ TEST(Processes, AMissingOneIsNamedInBoundedTime) {
   const std::string at = free_port();
   const Variable rank("RANK", "0"), size("WORLD_SIZE", "2"), host("MASTER_ADDR", "127.0.0.1"),
       port("MASTER_PORT", at.c_str());
-  const Said said = run_pleat(training("1") + Words{"--rendezvous-timeout", "1"});
+  const Said said = run_pleat(training_steps("1") + Words{"--rendezvous-timeout", "1"});
   EXPECT_EQ(said.exit_code, 5);
   EXPECT_EQ(said.err,
             "error: process 0: process 1 of 2 did not come to 127.0.0.1:" + at + " within 1 s\n");
@@ -165,7 +165,7 @@ TEST(Processes, AMissingOneIsNamedInBoundedTime) {
 TEST(Processes, WithoutASecretNoOtherHostIsServed) {
   const Variable rank("RANK", "0"), size("WORLD_SIZE", "2"), host("MASTER_ADDR", "0.0.0.0"),
       port("MASTER_PORT", free_port().c_str());
-  const Said said = run_pleat(training("1"));
+  const Said said = run_pleat(training_steps("1"));
   EXPECT_EQ(said.exit_code, 2);
   EXPECT_NE(said.err.find("error: PLEAT_JOB_SECRET: is not set: without a secret of the job only "
                           "this host's loopback is served"),
@@ -181,7 +181,7 @@ TEST(Processes, AnotherJobsProcessIsNotLetIn) {
   Said joins[2];
   const auto run = [&](int process, const std::string& secret) {
     std::string line = "PLEAT_JOB_SECRET=" + secret + " timeout 100 " PLEAT_BINARY;
-    for (const std::string& word : training("1")) line += " '" + word + "'";
+    for (const std::string& word : training_steps("1")) line += " '" + word + "'";
     const std::string name = test_folder() + "/process" + std::to_string(process);
     line +=
         " --process " + std::to_string(process) + "/2 --rendezvous-timeout 2 --rendezvous " + at;
@@ -189,7 +189,7 @@ TEST(Processes, AnotherJobsProcessIsNotLetIn) {
         std::system((line + " >" + name + ".out 2>" + name + ".err </dev/null").c_str());
     joins[process] = {WEXITSTATUS(status), read_text(name + ".out"), read_text(name + ".err")};
   };
-  static_cast<void>(training("1"));  // makes the folder, which both write to
+  static_cast<void>(training_steps("1"));  // makes the folder, which both write to
   std::jthread other([&] { run(1, others); });
   run(0, ours);
   other.join();
@@ -225,15 +225,15 @@ class UnderMpirun : public ::testing::Test {
 };
 
 TEST_F(UnderMpirun, TheNumbersAreThoseOfThreads) {
-  const Said threads = run_pleat(training("3") + Words{"--json"});
+  const Said threads = run_pleat(training_steps("3") + Words{"--json"});
   ASSERT_EQ(threads.exit_code, 0) << threads.err;
-  const Said mpi = run(training("3") + Words{"--json"});
+  const Said mpi = run(training_steps("3") + Words{"--json"});
   ASSERT_EQ(mpi.exit_code, 0) << mpi.err;
   EXPECT_EQ(losses_and_norms(mpi.out), losses_and_norms(threads.out));
 }
 
 TEST_F(UnderMpirun, WhatWasChosenIsPrintedOnce) {
-  const Said said = run(training("1"));
+  const Said said = run(training_steps("1"));
   EXPECT_EQ(said.exit_code, 0) << said.err;
   const std::string line =
       "4 processes of 1 rank over MPI: process 0 of 4 (Open MPI: OMPI_COMM_WORLD_RANK=0, "
@@ -266,7 +266,7 @@ pid_t process_of_rank(const std::string& rank) {
 TEST_F(UnderMpirun, AKilledOneEndsAllWithItsName) {
   const std::string folder = test_folder();
   std::string line = "trap '' TERM; " PLEAT_BINARY;
-  for (const std::string& word : training("100000")) line += " '" + word + "'";
+  for (const std::string& word : training_steps("100000")) line += " '" + word + "'";
   const std::string said = folder + "/said.$OMPI_COMM_WORLD_RANK";
   write_text(folder + "/rank.sh",
              line + " 2>" + said + "\necho \"ended with $?\" >>" + said + "\n");
@@ -307,7 +307,7 @@ TEST_F(UnderMpirun, TheJobFileOfLaunchWorks) {
   const Said launch = run_pleat({"launch", "--to", "mpirun", folder + "/plan.json", "--arg",
                                  "--steps=2", "-o", folder + "/job.sh"});
   ASSERT_EQ(launch.exit_code, 0) << launch.err;
-  static_cast<void>(training("1"));  // writes the text
+  static_cast<void>(training_steps("1"));  // writes the text
   const std::string line =
       "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
       "PATH=\"$(dirname " PLEAT_MPIEXEC "):$(dirname " PLEAT_BINARY "):$PATH\" timeout 100 bash " +

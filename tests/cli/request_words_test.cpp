@@ -14,18 +14,18 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Said predict(std::vector<std::string> words) {
+Said said_predict(std::vector<std::string> words) {
   words.insert(words.begin(), "predict");
   return run_pleat(words);
 }
 
 TEST(RequestWords, ShortNamesAndTokensMeanTheLongOnes) {
-  const Said shorter = predict({"-m", "mixtral-8x7b", "-c", "H100", "-n", "64", "-s", "4k", "-b",
-                                "1M", "--ep", "8", "--json"});
+  const Said shorter = said_predict({"-m", "mixtral-8x7b", "-c", "H100", "-n", "64", "-s", "4k",
+                                     "-b", "1M", "--ep", "8", "--json"});
   ASSERT_EQ(shorter.exit_code, 0) << shorter.err;
   const Said longer =
-      predict({"--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "64", "--seq-len",
-               "4096", "--global-batch", "256", "--ep", "8", "--json"});
+      said_predict({"--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "64", "--seq-len",
+                    "4096", "--global-batch", "256", "--ep", "8", "--json"});
   EXPECT_EQ(shorter.out, longer.out);
 }
 
@@ -33,7 +33,7 @@ TEST(RequestWords, WrongOnesSayWhatWouldBeRight) {
   const std::vector<std::string> request{"-m", "mixtral-8x7b", "-n", "64", "--ep", "8"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), request.begin(), request.end());
-    const Said said = predict(more);
+    const Said said = said_predict(more);
     EXPECT_EQ(said.exit_code, 2);
     return said.err;
   };
@@ -47,7 +47,7 @@ TEST(RequestWords, WrongOnesSayWhatWouldBeRight) {
 }
 
 TEST(RequestWords, AllThatIsWrongIsSaidAtOnce) {
-  const Said said = predict({"-m", "mixtral", "-c", "h9000", "-n", "64"});
+  const Said said = said_predict({"-m", "mixtral", "-c", "h9000", "-n", "64"});
   EXPECT_EQ(said.exit_code, 2);
   for (const char* wrong : {"--seq-len: is required", "--global-batch: is required",
                             "--model: no model named \"mixtral\"",
@@ -65,8 +65,8 @@ TEST(RequestWords, SizesWithoutAPlanHaveNeighboursThatDo) {
 }
 
 TEST(RequestWords, ASizeIsATypicalModel) {
-  const Said said = predict({"-m", "400B-A20B", "-c", "gb300", "-n", "64", "-s", "4k", "-b", "4M",
-                             "--ep", "32", "--precision", "mxfp8"});
+  const Said said = said_predict({"-m", "400B-A20B", "-c", "gb300", "-n", "64", "-s", "4k", "-b",
+                                  "4M", "--ep", "32", "--precision", "mxfp8"});
   EXPECT_EQ(said.exit_code, 0) << said.err;
   EXPECT_THAT(said.out, HasSubstr("400B-A20B on 64 x gb300-nvl72"));
   EXPECT_THAT(said.out, HasSubstr("a typical model: "));
@@ -82,7 +82,7 @@ TEST(RequestWords, AClusterOfOnesOwnKeepsTheProfileOfItsGpu) {
   const auto priced = [](const std::string& cluster, std::vector<std::string> more = {}) {
     more.insert(more.begin(), {"-m", "mixtral-8x7b", "-c", cluster, "-n", "64", "-s", "4096", "-b",
                                "256", "--ep", "8", "--json"});
-    const Said said = predict(more);
+    const Said said = said_predict(more);
     EXPECT_EQ(said.exit_code, 0) << said.err;
     return parse_json(said.out, "stdout");
   };

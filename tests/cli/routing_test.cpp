@@ -19,11 +19,11 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Words = std::vector<std::string>;
 
-const Words kMixtral{"predict", "--model",   "mixtral-8x7b", "--cluster",      "h100-sxm", "--gpus",
-                     "64",      "--seq-len", "4096",         "--global-batch", "256",      "--ep",
-                     "8"};
+const Words kMixtralStep{
+    "predict",   "--model", "mixtral-8x7b",   "--cluster", "h100-sxm", "--gpus", "64",
+    "--seq-len", "4096",    "--global-batch", "256",       "--ep",     "8"};
 
-double step_of(const Words& words) {
+double predicted_step(const Words& words) {
   const Said run = run_pleat(words + Words{"--json"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   return std::atof(run.out.substr(run.out.find("\"step_s\":") + 9).c_str());
@@ -41,40 +41,43 @@ std::string loads_file(double first) {
 }
 
 TEST(Routing, ReachesThePredictionAndThePlanFile) {
-  const double balanced = step_of(kMixtral);
-  EXPECT_EQ(step_of(kMixtral + Words{"--routing", "balanced"}), balanced);
-  EXPECT_EQ(step_of(kMixtral + Words{"--routing", loads_file(1)}), balanced);
-  const double given = step_of(kMixtral + Words{"--imbalance", "1.5"});
+  const double balanced = predicted_step(kMixtralStep);
+  EXPECT_EQ(predicted_step(kMixtralStep + Words{"--routing", "balanced"}), balanced);
+  EXPECT_EQ(predicted_step(kMixtralStep + Words{"--routing", loads_file(1)}), balanced);
+  const double given = predicted_step(kMixtralStep + Words{"--imbalance", "1.5"});
   EXPECT_GT(given, 1.05 * balanced);
   // A rank has one expert: x of x + 7 tokens are 1.5 times the mean of 8 where x = 10.5 / 6.5.
-  EXPECT_NEAR(step_of(kMixtral + Words{"--routing", loads_file(10.5 / 6.5)}), given, 1e-4 * given);
+  EXPECT_NEAR(predicted_step(kMixtralStep + Words{"--routing", loads_file(10.5 / 6.5)}), given,
+              1e-4 * given);
 
   const std::string plan = test_folder() + "/plan.json";
   const std::string loads = loads_file(3);
-  ASSERT_EQ(run_pleat(kMixtral + Words{"--routing", loads, "--out", plan, "--force"}).exit_code, 0);
+  ASSERT_EQ(run_pleat(kMixtralStep + Words{"--routing", loads, "--out", plan, "--force"}).exit_code,
+            0);
   const WorkloadSpec w = read_plan_document(read_text(plan), plan).workload;
   EXPECT_EQ(w.routing, Routing::natural);
   ASSERT_EQ(w.expert_loads.size(), 32U);
   EXPECT_EQ(w.expert_loads[31].of.front(), 3);
-  EXPECT_EQ(step_of({"predict", "--plan", plan}), step_of(kMixtral + Words{"--routing", loads}));
-  EXPECT_EQ(step_of({"predict", "--plan", plan, "--routing", plan}),
-            step_of({"predict", "--plan", plan}));
-  EXPECT_EQ(step_of({"predict", "--plan", plan, "--routing", "balanced"}), balanced);
-  EXPECT_EQ(step_of({"predict", "--plan", plan, "--imbalance", "1.5"}), given);
+  EXPECT_EQ(predicted_step({"predict", "--plan", plan}),
+            predicted_step(kMixtralStep + Words{"--routing", loads}));
+  EXPECT_EQ(predicted_step({"predict", "--plan", plan, "--routing", plan}),
+            predicted_step({"predict", "--plan", plan}));
+  EXPECT_EQ(predicted_step({"predict", "--plan", plan, "--routing", "balanced"}), balanced);
+  EXPECT_EQ(predicted_step({"predict", "--plan", plan, "--imbalance", "1.5"}), given);
 }
 
 TEST(Routing, NaturalIsTheModelsRouter) {
-  const Said run = run_pleat(kMixtral + Words{"--routing", "natural"});
+  const Said run = run_pleat(kMixtralStep + Words{"--routing", "natural"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("busiest rank"));
   EXPECT_THAT(run.out, HasSubstr("from the spread of loads"));
-  const double untrained = step_of(kMixtral + Words{"--routing", "untrained"});
-  const double aux = step_of(kMixtral + Words{"--routing", "aux-loss"});
-  const double bias = step_of(kMixtral + Words{"--routing", "aux-loss-free"});
+  const double untrained = predicted_step(kMixtralStep + Words{"--routing", "untrained"});
+  const double aux = predicted_step(kMixtralStep + Words{"--routing", "aux-loss"});
+  const double bias = predicted_step(kMixtralStep + Words{"--routing", "aux-loss-free"});
   EXPECT_GT(untrained, aux);
   EXPECT_GT(aux, bias);
-  EXPECT_GT(bias, step_of(kMixtral));
-  EXPECT_THAT(run_pleat(kMixtral).out, Not(HasSubstr("busiest rank")));
+  EXPECT_GT(bias, predicted_step(kMixtralStep));
+  EXPECT_THAT(run_pleat(kMixtralStep).out, Not(HasSubstr("busiest rank")));
 }
 
 // Measured step times with forced over those with natural routing: Megatron-MoE-ModelZoo,
@@ -106,7 +109,7 @@ TEST(Routing, UntrainedIsTheSlowdownThatWasMeasured) {
                      "deepep",
                      "--recompute",
                      "layernorm,moe"};
-    return step_of(qwen) / step_of(qwen + Words{"--routing", "untrained"});
+    return predicted_step(qwen) / predicted_step(qwen + Words{"--routing", "untrained"});
   };
   EXPECT_NEAR(ratio("16384", "1"), 11.3754 / 14.1583, 0.01);
   EXPECT_NEAR(ratio("32768", "2"), 27.4393 / 33.1828, 0.01);
@@ -132,7 +135,8 @@ TEST(Routing, ChangesWhatIsFoundAndBooked) {
                      "1",
                      "--top",
                      "1"};
-  EXPECT_GT(step_of(search + Words{"--routing", loads_file(4)}), 1.02 * step_of(search));
+  EXPECT_GT(predicted_step(search + Words{"--routing", loads_file(4)}),
+            1.02 * predicted_step(search));
   const Words book{"capacity", "--model",    "mixtral-8x7b", "--tokens", "1T",  "--deadline",
                    "60d",      "--clusters", "h100-sxm",     "--gpus",   "128", "--csv"};
   EXPECT_NE(run_pleat(book + Words{"--imbalance", "2"}).out, run_pleat(book).out);
@@ -144,14 +148,14 @@ TEST(Routing, WhatIsWrongIsNamed) {
     EXPECT_EQ(run.exit_code, code) << run.err;
     EXPECT_THAT(run.err, matcher);
   };
-  refused(kMixtral + Words{"--routing", "even"}, 2,
+  refused(kMixtralStep + Words{"--routing", "even"}, 2,
           AllOf(HasSubstr("--routing"), HasSubstr("balanced")));
-  refused(kMixtral + Words{"--imbalance", "0.5"}, 2, HasSubstr("--imbalance"));
-  refused(kMixtral + Words{"--routing", "balanced", "--imbalance", "1.2"}, 2,
+  refused(kMixtralStep + Words{"--imbalance", "0.5"}, 2, HasSubstr("--imbalance"));
+  refused(kMixtralStep + Words{"--routing", "balanced", "--imbalance", "1.2"}, 2,
           HasSubstr("--imbalance"));
   const std::string file = test_folder() + "/wrong.json";
   write_text(file, R"({"0": [1, 2, 3]})");
-  refused(kMixtral + Words{"--routing", file}, 3,
+  refused(kMixtralStep + Words{"--routing", file}, 3,
           AllOf(HasSubstr("expert_loads.0"), HasSubstr("has 3 loads, the model has 8 experts")));
   refused({"predict", "--model", "llama3-8b", "--cluster", "h100-sxm", "--gpus", "8", "--seq-len",
            "4096", "--global-batch", "64", "--routing", "natural"},

@@ -127,6 +127,12 @@ std::string test_folder() {
   return made;
 }
 
+std::string made_folder(const char* name) {
+  const std::string folder = test_folder() + "/" + name;
+  std::filesystem::create_directories(folder);
+  return folder;
+}
+
 void write_text(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }

@@ -36,6 +36,7 @@ struct Said {
 
 // A fresh folder of the running test, removed with the test's temporary files.
 [[nodiscard]] std::string test_folder();
+[[nodiscard]] std::string made_folder(const char* name);  // in it
 void write_text(const std::string& path, const std::string& text);
 [[nodiscard]] std::string read_text(const std::string& path);
 [[nodiscard]] std::vector<std::string> files_in(const std::string& folder);  // sorted names

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Words = std::vector<std::string>;
 
-Words deepseek() {
+Words deepseek_words() {
   return {"--model",   "deepseek-v3", "--cluster",      "gb300-nvl72", "--gpus",        "256",
           "--seq-len", "4096",        "--global-batch", "4096",        "--precision",   "mxfp8",
           "--tp",      "1",           "--cp",           "1",           "--micro-batch", "1,2"};
@@ -61,8 +61,8 @@ Words capacity() {
 // What is asked of every command whose answer is long.
 std::vector<Words> requests() {
   const Words plan{"plan"}, predict{"predict"};
-  return {plan + deepseek(),
-          plan + deepseek() +
+  return {plan + deepseek_words(),
+          plan + deepseek_words() +
               Words{"--tokens", "15T", "--top", "12", "--compare", "tp=1,pp=2,vpp=8,ep=32",
                     "--explain"},
           plan + qwen() + Words{"--pareto", "--explain", "--top", "3"},
@@ -115,7 +115,7 @@ TEST(TerminalWidth, NoLineIsLongerThanTheTerminal) {
 
 // In a pipe, and nothing said: 100.
 TEST(TerminalWidth, APipeHasAHundredColumns) {
-  const Words request = Words{"plan"} + deepseek();
+  const Words request = Words{"plan"} + deepseek_words();
   const Said piped = run_pleat(request);
   EXPECT_EQ(piped.out, run_pleat_with({"COLUMNS=100"}, request).out);
   EXPECT_NE(piped.out, run_pleat_with({"COLUMNS=80"}, request).out);
@@ -141,7 +141,7 @@ TEST(TerminalWidth, WhatIsAskedFirstComesFirst) {
   for (const char* columns : {"COLUMNS=80", "COLUMNS=100", "COLUMNS=140"}) {
     SCOPED_TRACE(columns);
     const auto said = [&](const Words& request) { return run_pleat_with({columns}, request).out; };
-    expect_in_order(said(Words{"plan"} + deepseek() + Words{"--tokens", "15T", "--explain"}),
+    expect_in_order(said(Words{"plan"} + deepseek_words() + Words{"--tokens", "15T", "--explain"}),
                     {"deepseek-v3 on 256 x gb300-nvl72",
                      "\nstep time ",
                      "between ",
@@ -205,7 +205,7 @@ double real(const JsonValue& of, const char* name) { return *of.find(name)->as_d
 
 // Each plan's figures, why it is slower, every counter, what was not tried.
 TEST(TerminalWidth, NoFigureOfASearchIsLost) {
-  const Words request = Words{"plan"} + deepseek() + Words{"--explain"};
+  const Words request = Words{"plan"} + deepseek_words() + Words{"--explain"};
   const JsonValue json = parse_json(run_pleat(request + Words{"--json"}).out, "stdout");
   for (const char* columns : {"COLUMNS=80", "COLUMNS=140"}) {
     SCOPED_TRACE(columns);
@@ -234,7 +234,7 @@ TEST(TerminalWidth, NoFigureOfASearchIsLost) {
 }
 
 TEST(TerminalWidth, CountersAreWordsAndOnlyWhereAskedFor) {
-  const Words request = Words{"plan"} + deepseek();
+  const Words request = Words{"plan"} + deepseek_words();
   const std::string plain = run_pleat(request).out;
   const std::string explained = run_pleat(request + Words{"--explain"}).out;
   EXPECT_THAT(plain, Not(HasSubstr("priced")));

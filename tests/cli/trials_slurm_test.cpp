@@ -20,7 +20,7 @@ using ::testing::Not;
 
 // Runs a script in Slurm, with `tune` as a function; its output. Skips the test (false) where there
 // is none.
-bool in_slurm(const std::string& script, std::string& out) {
+bool slurm_runs(const std::string& script, std::string& out) {
   const std::string folder = test_folder();
   write_text(folder + "/drive.sh",
              "cd " + folder + " || exit 1\n" + "export HOME=" + folder + "\n" +
@@ -50,7 +50,7 @@ std::string job(const std::string& cases) {
 
 TEST(SlurmTrials, OurOwnJobsTrainSeveralAtATime) {
   std::string out;
-  if (!in_slurm(
+  if (!slurm_runs(
           "export STEPS=4  # too few for one to be stopped early\n"
           "tune --trials 2 --parallel 2\necho \"code $?\"\n"
           "squeue --states=all --noheader --format='%j %T'\n"
@@ -66,7 +66,7 @@ TEST(SlurmTrials, OurOwnJobsTrainSeveralAtATime) {
 
 TEST(SlurmTrials, EveryEndIsAResult) {
   std::string out;
-  if (!in_slurm(
+  if (!slurm_runs(
           job("1) steps 6 0.100 ;;\n"
               "2) steps 2 0.100; kill -9 $$ ;;\n"
               "3) steps 2 0.100; sleep 60 ;;\n"
@@ -89,16 +89,16 @@ TEST(SlurmTrials, EveryEndIsAResult) {
 // Training itself: one rank is killed, the tuning is killed, one that has no memory.
 TEST(SlurmTrials, KilledTrainingAndAKilledTuning) {
   std::string out;
-  if (!in_slurm("export STEPS=100000\ntune --trials 1 >first 2>&1 &\npleat=$!\n"
-                "settle 'step *3' out/trial-001/log\n"
-                "for p in /proc/[0-9]*; do if [[ \"$(tr '\\0' ' ' 2>/dev/null <$p/cmdline)\" == "
-                "*'train --plan '*out/trial-001/* ]]; then rank=${p#/proc/}; fi; done\n"
-                "tuning=$(pgrep -P $pleat -x pleat || echo $pleat)\n"
-                "kill -9 $tuning; wait $pleat 2>/dev/null\n"
-                "kill -9 $rank\n"
-                "tune --trials 1; echo \"code $?\"\n"
-                "squeue --states=all --noheader | wc -l\n",
-                out))
+  if (!slurm_runs("export STEPS=100000\ntune --trials 1 >first 2>&1 &\npleat=$!\n"
+                  "settle 'step *3' out/trial-001/log\n"
+                  "for p in /proc/[0-9]*; do if [[ \"$(tr '\\0' ' ' 2>/dev/null <$p/cmdline)\" == "
+                  "*'train --plan '*out/trial-001/* ]]; then rank=${p#/proc/}; fi; done\n"
+                  "tuning=$(pgrep -P $pleat -x pleat || echo $pleat)\n"
+                  "kill -9 $tuning; wait $pleat 2>/dev/null\n"
+                  "kill -9 $rank\n"
+                  "tune --trials 1; echo \"code $?\"\n"
+                  "squeue --states=all --noheader | wc -l\n",
+                  out))
     GTEST_SKIP() << "no Slurm that could be started";
   EXPECT_THAT(out,
               AllOf(HasSubstr("1 trial so far, 1 of them running"),
@@ -109,13 +109,14 @@ TEST(SlurmTrials, KilledTrainingAndAKilledTuning) {
 
 TEST(SlurmTrials, AKilledTuningGoesOnAndNothingRunsTwice) {
   std::string out;
-  if (!in_slurm(job("1 | 2) steps 3 0.100; sleep 4; steps 6 0.10$PLEAT_TRIAL ;;\n"
-                    "*) steps 6 0.090 ;;\n") +
-                    "tune --trials 3 --parallel 2 --script job.sh >first 2>&1 &\npleat=$!\n"
-                    "settle '^trial 2' first\n"
-                    "kill -9 $(pgrep -P $pleat -x pleat || echo $pleat); wait $pleat 2>/dev/null\n"
-                    "tune --trials 3 --parallel 2 --script job.sh; echo \"code $?\"\nsort runs\n",
-                out))
+  if (!slurm_runs(
+          job("1 | 2) steps 3 0.100; sleep 4; steps 6 0.10$PLEAT_TRIAL ;;\n"
+              "*) steps 6 0.090 ;;\n") +
+              "tune --trials 3 --parallel 2 --script job.sh >first 2>&1 &\npleat=$!\n"
+              "settle '^trial 2' first\n"
+              "kill -9 $(pgrep -P $pleat -x pleat || echo $pleat); wait $pleat 2>/dev/null\n"
+              "tune --trials 3 --parallel 2 --script job.sh; echo \"code $?\"\nsort runs\n",
+          out))
     GTEST_SKIP() << "no Slurm that could be started";
   EXPECT_THAT(out, AllOf(HasSubstr("2 trials so far, 2 of them running"),
                          HasSubstr("trial 1: 101.00 ms"), HasSubstr("trial 2: 102.00 ms"),
@@ -124,7 +125,7 @@ TEST(SlurmTrials, AKilledTuningGoesOnAndNothingRunsTwice) {
 
 TEST(SlurmTrials, WaitingTooLongIsAResultAndARefusalAMessage) {
   std::string out;
-  if (!in_slurm(
+  if (!slurm_runs(
           job("*) steps 6 0.100; sleep 8 ;;\n") +
               "sed -i 's/ntasks=1/ntasks=8/' job.sh\n"
               "tune --trials 2 --parallel 2 --queue-time 3s --script job.sh; echo \"code $?\"\n"

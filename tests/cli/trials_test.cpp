@@ -52,7 +52,7 @@ std::string script(const std::string& cases) {
 
 std::string runs() { return read_text(test_folder() + "/runs"); }
 
-JsonValue json_of(const Said& run) {
+JsonValue trials_json(const Said& run) {
   EXPECT_EQ(run.exit_code, 0) << run.err;
   return parse_json(run.out, "out");
 }
@@ -73,7 +73,7 @@ TEST(Trials, TrainForAFewStepsAndTheWinnerCanBeTrained) {
   write_text(test_folder() + "/text", read_text(std::string(PLEAT_SOURCE_DIR) + "/LICENSE"));
   Words words = tune_on("local") + Words{"--trials", "2", "--data", test_folder() + "/text"};
   *std::ranges::find(words, "6") = "4";  // too few for one to be stopped early
-  const JsonValue json = json_of(run_pleat(words + Words{"--json"}));
+  const JsonValue json = trials_json(run_pleat(words + Words{"--json"}));
   ASSERT_EQ(json.find("trials")->items().size(), 2u);
   for (const JsonValue& trial : json.find("trials")->items()) {
     EXPECT_EQ(text_at(trial, "outcome"), "measured") << text_at(trial, "reason");
@@ -107,7 +107,7 @@ TEST(Trials, EveryEndIsAResultAndNothingRunsTwice) {
                    "4) steps 5 0.500; sleep 60 ;;\n"
                    "5) echo 'error: no such data'; exit 3 ;;\n"
                    "6) echo 'torch.OutOfMemoryError: CUDA out of memory.'; exit 1 ;;\n")};
-  const JsonValue json = json_of(run_pleat(words));
+  const JsonValue json = trials_json(run_pleat(words));
   ASSERT_EQ(json.find("trials")->items().size(), 6u);
   EXPECT_EQ(outcome(json, 0), "measured");
   EXPECT_THAT(outcome(json, 1), StartsWith("failed: ended by signal 9 (SIGKILL) after 2 of 6"));
@@ -118,7 +118,7 @@ TEST(Trials, EveryEndIsAResultAndNothingRunsTwice) {
   EXPECT_EQ(outcome(json, 5), "out of memory: after 0 of 6 steps");
   EXPECT_EQ(*json.find("winner")->as_integer(), 1);
   EXPECT_EQ(runs(), "1\n2\n3\n4\n5\n6\n");
-  json_of(run_pleat(words));
+  trials_json(run_pleat(words));
   EXPECT_EQ(runs(), "1\n2\n3\n4\n5\n6\n");
 }
 
@@ -287,13 +287,13 @@ TEST(Trials, RunUnderMpirunToo) {
       {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"},
       tune_on("mpirun") + Words{"--trials", "1", "--json", "--data", test_folder() + "/text"});
   if (run.err.find("mpirun: is not installed") != std::string::npos) GTEST_SKIP();
-  EXPECT_EQ(outcome(json_of(run), 0), "measured");
+  EXPECT_EQ(outcome(trials_json(run), 0), "measured");
   EXPECT_THAT(read_text(folder() + "/trial-001/log"), HasSubstr("process 0 of 2"));
 }
 
 TEST(Replay, OfVTrainTheChoiceIsBetterThanTheOrderAlone) {
   const std::string rows = std::string(PLEAT_SOURCE_DIR) + "/configs/validation/vtrain.jsonl";
-  const JsonValue json = json_of(run_pleat({"tune", "--replay", rows, "--json"}));
+  const JsonValue json = trials_json(run_pleat({"tune", "--replay", rows, "--json"}));
   ASSERT_EQ(json.find("groups")->items().size(), 61u);
   const auto mean = [&](const char* order, std::size_t trials) {
     return *json.find(order)->find("mean")->items().at(trials - 1).as_double();

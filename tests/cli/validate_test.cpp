@@ -45,7 +45,7 @@ const JsonValue& at(const JsonValue& value, const std::string& key) {
   return *found;
 }
 
-double number(const JsonValue& value) {
+double number_of(const JsonValue& value) {
   return value.as_integer() ? static_cast<double>(*value.as_integer()) : *value.as_double();
 }
 
@@ -57,15 +57,15 @@ TEST(Validate, ErrorIsPredictedOverMeasured) {
   const JsonValue d = validated({{.id = "a"}});
   const JsonValue& row = row_of(d, 0);
   EXPECT_EQ(*at(row, "id").as_string(), "a");
-  EXPECT_EQ(number(at(row, "measured_step_s")), 10);
-  const double predicted = number(at(row, "predicted_step_s"));
-  EXPECT_NEAR(number(at(row, "error")), predicted / 10 - 1, 1e-12);
-  EXPECT_LT(number(at(row, "low")), predicted);
-  EXPECT_GT(number(at(row, "high")), predicted);
+  EXPECT_EQ(number_of(at(row, "measured_step_s")), 10);
+  const double predicted = number_of(at(row, "predicted_step_s"));
+  EXPECT_NEAR(number_of(at(row, "error")), predicted / 10 - 1, 1e-12);
+  EXPECT_LT(number_of(at(row, "low")), predicted);
+  EXPECT_GT(number_of(at(row, "high")), predicted);
   double parts = 0;
-  for (const JsonMember& part : at(row, "parts_s").members()) parts += number(part.value);
+  for (const JsonMember& part : at(row, "parts_s").members()) parts += number_of(part.value);
   EXPECT_NEAR(parts, predicted, 1e-6 * predicted);
-  EXPECT_EQ(number(at(at(d, "summary"), "predicted")), 1);
+  EXPECT_EQ(number_of(at(at(d, "summary"), "predicted")), 1);
 }
 
 TEST(Validate, WhatIsLeftOpenIsChosen) {
@@ -73,8 +73,8 @@ TEST(Validate, WhatIsLeftOpenIsChosen) {
       validated({{.id = "stated", .plan = "\"tp\": 2, \"pp\": 1, \"ep\": 8, \"etp\": 1"},
                  {.id = "open", .plan = "\"cp\": 1"},
                  {.id = "etp", .plan = "\"tp\": 2, \"pp\": 1, \"ep\": 8"}});
-  EXPECT_LE(number(at(row_of(d, 1), "predicted_step_s")),
-            number(at(row_of(d, 0), "predicted_step_s")));
+  EXPECT_LE(number_of(at(row_of(d, 1), "predicted_step_s")),
+            number_of(at(row_of(d, 0), "predicted_step_s")));
   EXPECT_THAT(*at(row_of(d, 2), "plan").as_string(), HasSubstr("ETP2 EP8"));  // Megatron: TP
 }
 
@@ -103,8 +103,8 @@ TEST(Validate, WholeLayersAsFewAsFit) {
                   .model = "\"llama3-70b\"",
                   .plan = plan + ", \"recompute\": {\"granularity\": \"full\", \"modules\": []}",
                   .cluster = "gb200-nvl72"}});
-  EXPECT_LT(number(at(row_of(open, 0), "predicted_step_s")),
-            number(at(row_of(whole, 0), "predicted_step_s")));
+  EXPECT_LT(number_of(at(row_of(open, 0), "predicted_step_s")),
+            number_of(at(row_of(whole, 0), "predicted_step_s")));
 }
 
 TEST(Validate, AStatedShardGroupMeansSharding) {
@@ -123,7 +123,9 @@ TEST(Validate, PapersOnMegatronHalveCausalScoresFrom2025) {
   const JsonValue d = validated(
       {{.id = "new", .measured = "\"mfu\": 0.4", .more = era("Megatron-Core (2504.14960)")},
        {.id = "old", .measured = "\"mfu\": 0.4", .more = era("Megatron-Core (2404.14960)")}});
-  const auto seconds = [&](std::size_t i) { return number(at(row_of(d, i), "measured_step_s")); };
+  const auto seconds = [&](std::size_t i) {
+    return number_of(at(row_of(d, i), "measured_step_s"));
+  };
   // Mixtral-8x7B's scores: 2 s h, and half of that, for each of 32 layers, of 4096 tokens, three
   // passes.
   const double scores = 3.0 * 32 * 4 * 4096 * 4096 * (4096.0 * 256 / 64) / (0.4 * 989.4e12);
@@ -136,11 +138,11 @@ TEST(Validate, TimeFromThroughputOrMfu) {
        {.id = "mfu", .measured = "\"mfu\": 0.5", .more = "\"flop_per_token\": 8e10"},
        {.id = "nothing", .measured = "\"step_time_s\": null"}});
   // 8e10 FLOP x 4096 x 256 tokens / 64 GPUs / 400 TFLOP/s
-  EXPECT_NEAR(number(at(row_of(d, 0), "measured_step_s")), 3.2768, 1e-9);
-  EXPECT_NEAR(number(at(row_of(d, 1), "measured_step_s")), 3.2768 * 400 / (0.5 * 989.4), 0.01);
+  EXPECT_NEAR(number_of(at(row_of(d, 0), "measured_step_s")), 3.2768, 1e-9);
+  EXPECT_NEAR(number_of(at(row_of(d, 1), "measured_step_s")), 3.2768 * 400 / (0.5 * 989.4), 0.01);
   EXPECT_TRUE(at(row_of(d, 2), "measured_step_s").is_null());
   EXPECT_TRUE(at(row_of(d, 2), "error").is_null());
-  EXPECT_EQ(number(at(at(at(d, "summary"), "error"), "count")), 2);
+  EXPECT_EQ(number_of(at(at(at(d, "summary"), "error"), "count")), 2);
 }
 
 TEST(Validate, MissesAreCountedWithTheirReason) {
@@ -155,8 +157,8 @@ TEST(Validate, MissesAreCountedWithTheirReason) {
   EXPECT_THAT(reason(2), HasSubstr("world: 64 is not a multiple of TP*PP*CP = 3"));
   EXPECT_EQ(reason(3), "not modelled: precision int4");
   EXPECT_TRUE(at(row_of(d, 0), "predicted_step_s").is_null());
-  EXPECT_EQ(number(at(at(d, "summary"), "missed")), 4);
-  EXPECT_EQ(number(at(at(d, "summary"), "predicted")), 1);
+  EXPECT_EQ(number_of(at(at(d, "summary"), "missed")), 4);
+  EXPECT_EQ(number_of(at(at(d, "summary"), "predicted")), 1);
 }
 
 TEST(Validate, ARunMayBreakARuleOfOurs) {
@@ -173,7 +175,7 @@ TEST(Validate, OverridesCutTheModel) {
                                  {.id = "same", .more = "\"overrides\": {\"num_layers\": 32}"},
                                  {.id = "half", .more = "\"overrides\": {\"num_layers\": 16}"}});
   const auto predicted = [&](std::size_t i) {
-    return number(at(row_of(d, i), "predicted_step_s"));
+    return number_of(at(row_of(d, i), "predicted_step_s"));
   };
   EXPECT_EQ(predicted(0), predicted(1));
   EXPECT_LT(predicted(2), 0.6 * predicted(0));
@@ -185,8 +187,8 @@ TEST(Validate, AModelWrittenOut) {
   std::string one_line;
   for (const char c : config) one_line += c == '\n' ? ' ' : c;
   const JsonValue d = validated({{.id = "name"}, {.id = "inline", .model = one_line}});
-  EXPECT_EQ(number(at(row_of(d, 0), "predicted_step_s")),
-            number(at(row_of(d, 1), "predicted_step_s")));
+  EXPECT_EQ(number_of(at(row_of(d, 0), "predicted_step_s")),
+            number_of(at(row_of(d, 1), "predicted_step_s")));
 }
 
 TEST(Validate, PeersAndChoosing) {
@@ -200,16 +202,16 @@ TEST(Validate, PeersAndChoosing) {
   const JsonValue d = validated({row("a", "1", "8", "10"), row("b", "2", "10", "9")});
   const auto& tables = at(at(d, "summary"), "peers").items();
   ASSERT_EQ(tables.size(), 1u);
-  EXPECT_EQ(number(at(tables[0], "choice_groups")), 1);
-  EXPECT_EQ(number(at(tables[0], "choice_pairs")), 1);
+  EXPECT_EQ(number_of(at(tables[0], "choice_groups")), 1);
+  EXPECT_EQ(number_of(at(tables[0], "choice_pairs")), 1);
   const auto& peers = at(tables[0], "predictors").items();
   ASSERT_EQ(peers.size(), 2u);
   EXPECT_EQ(*at(peers[0], "name").as_string(), "pleat");
   const JsonValue& other = peers[1];
-  EXPECT_NEAR(number(at(at(other, "gpus_64_to_512"), "mean")), (0.25 + 0.1) / 2, 1e-12);
-  EXPECT_EQ(number(at(at(other, "gpus_2_to_8"), "count")), 0);
-  EXPECT_NEAR(number(at(other, "mean_regret")), 0.25, 1e-12);
-  EXPECT_EQ(number(at(other, "concordance")), 0);
+  EXPECT_NEAR(number_of(at(at(other, "gpus_64_to_512"), "mean")), (0.25 + 0.1) / 2, 1e-12);
+  EXPECT_EQ(number_of(at(at(other, "gpus_2_to_8"), "count")), 0);
+  EXPECT_NEAR(number_of(at(other, "mean_regret")), 0.25, 1e-12);
+  EXPECT_EQ(number_of(at(other, "concordance")), 0);
 }
 
 // Without peers too. Plans of one size only are compared: "c" runs on twice the GPUs.
@@ -221,13 +223,13 @@ TEST(Validate, ChoosingAmongPlansOfAGroup) {
   };
   const JsonValue d =
       validated({row("a", "1", "8", 64), row("b", "8", "6", 64), row("c", "2", "1", 128)});
-  const bool right = number(at(row_of(d, 1), "predicted_step_s")) <
-                     number(at(row_of(d, 0), "predicted_step_s"));
+  const bool right = number_of(at(row_of(d, 1), "predicted_step_s")) <
+                     number_of(at(row_of(d, 0), "predicted_step_s"));
   const JsonValue& choosing = at(at(d, "summary"), "choosing");
-  EXPECT_EQ(number(at(choosing, "groups")), 1);
-  EXPECT_EQ(number(at(choosing, "pairs")), 1);
-  EXPECT_NEAR(number(at(choosing, "mean_regret")), right ? 0 : 8.0 / 6 - 1, 1e-12);
-  EXPECT_EQ(number(at(choosing, "concordance")), right ? 1 : 0);
+  EXPECT_EQ(number_of(at(choosing, "groups")), 1);
+  EXPECT_EQ(number_of(at(choosing, "pairs")), 1);
+  EXPECT_NEAR(number_of(at(choosing, "mean_regret")), right ? 0 : 8.0 / 6 - 1, 1e-12);
+  EXPECT_EQ(number_of(at(choosing, "concordance")), right ? 1 : 0);
   const std::string file = file_of({row("a", "1", "8", 64), row("b", "8", "6", 64)});
   const std::string page = test_folder() + "/page.md";
   const Said text = run_pleat({"validate", "--rows", file, "--out", page});
@@ -242,8 +244,8 @@ TEST(Validate, NoiseFloorOfRepeatedRuns) {
        {.id = "b", .measured = "\"step_time_s\": 11", .more = "\"era\": \"nemo-25.11\""},
        {.id = "c", .measured = "\"step_time_s\": 12", .more = "\"era\": \"nemo-26.02\""}});
   const JsonValue& noise = at(at(d, "summary"), "noise_floor");
-  EXPECT_NEAR(number(at(at(noise, "same_era"), "worst")), 0.1, 1e-12);
-  EXPECT_NEAR(number(at(at(noise, "any_era"), "worst")), 0.2, 1e-12);
+  EXPECT_NEAR(number_of(at(at(noise, "same_era"), "worst")), 0.1, 1e-12);
+  EXPECT_NEAR(number_of(at(at(noise, "any_era"), "worst")), 0.2, 1e-12);
 }
 
 TEST(Validate, TiersAndWrittenReports) {

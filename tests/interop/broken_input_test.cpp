@@ -10,16 +10,13 @@
 #include "interop/megatron_import.hpp"
 #include "interop/megatron_log.hpp"
 #include "interop/nccl_tests.hpp"
+#include "tests/interop/data_file.hpp"
 #include "tests/interop/export_samples.hpp"
 
 namespace pleat::interop_test {
 namespace {
 
 using namespace interop;
-
-std::string data(const std::string& name) {
-  return read_text_file(std::string(PLEAT_SOURCE_DIR) + "/tests/interop/data/" + name);
-}
 
 // A few bytes replaced, removed or doubled; digits more often than others.
 std::string damaged(const std::string& text, std::mt19937& engine) {
@@ -65,7 +62,7 @@ void survives(const std::string& text, unsigned seed, Read read) {
 }
 
 TEST(BrokenInput, Logs) {
-  survives(data("megatron_mixtral.log"), 1, [](const std::string& text) {
+  survives(test::data_file("megatron_mixtral.log"), 1, [](const std::string& text) {
     const MegatronLog log = parse_megatron_log(text);
     static_cast<void>(log_times(log, 0, "log"));
     static_cast<void>(import_arguments(log.arguments, 0, "log"));
@@ -74,7 +71,7 @@ TEST(BrokenInput, Logs) {
 
 TEST(BrokenInput, Measurements) {
   for (const char* name : {"all_reduce_new.txt", "reduce_scatter_old.txt"}) {
-    survives(data(name), 2, [&](const std::string& text) {
+    survives(test::data_file(name), 2, [&](const std::string& text) {
       const NcclRun run = parse_nccl_tests(text, name, name, 0);
       const CollectiveCurve curve = fit_collective(run, BytesPerSecond(450e9));
       EXPECT_TRUE(curve.efficiency > 0 && curve.efficiency <= 1);

@@ -24,11 +24,11 @@ ModelSpec small() {
   return m;
 }
 
-All read(const std::string& text) { return parse_expert_loads(text, "loads", small()); }
+All read_loads(const std::string& text) { return parse_expert_loads(text, "loads", small()); }
 
 std::string refusal(const std::string& text) {
   try {
-    static_cast<void>(read(text));
+    static_cast<void>(read_loads(text));
   } catch (const ConfigError& e) {
     return e.what();
   }
@@ -42,17 +42,19 @@ TEST(ExpertLoadFile, TheLastStepOfALog) {
                           "\n"
                           R"({"step":2,"loss":2.9})"
                           "\n";
-  EXPECT_EQ(read(log), (All{{1, {5, 3}}, {2, {4, 4}}, {4, {6, 2}}}));
+  EXPECT_EQ(read_loads(log), (All{{1, {5, 3}}, {2, {4, 4}}, {4, {6, 2}}}));
 }
 
 TEST(ExpertLoadFile, LayersAsOneObjectOrALineEach) {
   const All want{{1, {5, 3}}, {2, {4, 4.5}}};
-  EXPECT_EQ(read(R"({"1": [5, 3], "2": [4, 4.5]})"), want);
-  EXPECT_EQ(read("{\n  \"1\": [5, 3],\n  \"2\": [4, 4.5]\n}\n"), want);
-  EXPECT_EQ(read(R"({"expert_loads": {"1": [5, 3], "2": [4, 4.5]}})"), want);
-  EXPECT_EQ(read(R"({"workload": {"seq_len": 8, "expert_loads": {"1": [5, 3], "2": [4, 4.5]}}})"),
+  EXPECT_EQ(read_loads(R"({"1": [5, 3], "2": [4, 4.5]})"), want);
+  EXPECT_EQ(read_loads("{\n  \"1\": [5, 3],\n  \"2\": [4, 4.5]\n}\n"), want);
+  EXPECT_EQ(read_loads(R"({"expert_loads": {"1": [5, 3], "2": [4, 4.5]}})"), want);
+  EXPECT_EQ(
+      read_loads(R"({"workload": {"seq_len": 8, "expert_loads": {"1": [5, 3], "2": [4, 4.5]}}})"),
+      want);
+  EXPECT_EQ(read_loads("{\"layer\": 2, \"loads\": [4, 4.5]}\n{\"layer\": 1, \"loads\": [5, 3]}\n"),
             want);
-  EXPECT_EQ(read("{\"layer\": 2, \"loads\": [4, 4.5]}\n{\"layer\": 1, \"loads\": [5, 3]}\n"), want);
 }
 
 // Rows are microbatches; the last iteration counts; prediction layers are numbered by themselves.
@@ -68,7 +70,7 @@ TEST(ExpertLoadFile, MegatronsTokensPerExpert) {
       "\n"
       R"({"iter": 200, "block": "mtp", "mtp_idx": 0, "layer": 0, "tpe": [[7, 1]]})"
       "\n";
-  EXPECT_EQ(read(text), (All{{1, {5, 3}}, {2, {5, 3}}, {4, {7, 1}}}));
+  EXPECT_EQ(read_loads(text), (All{{1, {5, 3}}, {2, {5, 3}}, {4, {7, 1}}}));
 }
 
 TEST(ExpertLoadFile, WhatIsWrongIsNamed) {

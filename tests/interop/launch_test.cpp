@@ -99,7 +99,7 @@ void write(const fs::path& path, const std::string& text) {
   fs::permissions(path, fs::perms::owner_all);
 }
 
-std::string read(const fs::path& path) {
+std::string read_path(const fs::path& path) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   return text.str();
@@ -118,7 +118,7 @@ void expect_clean(const std::string& script) {
   write(at, script);
   EXPECT_EQ(run("bash -n " + at.string()), 0);
   const std::string report = at.string() + ".report";
-  EXPECT_EQ(run("shellcheck " + at.string() + " >" + report), 0) << read(report);
+  EXPECT_EQ(run("shellcheck " + at.string() + " >" + report), 0) << read_path(report);
 }
 
 TEST(Launch, ShellcheckFindsNothing) {
@@ -275,13 +275,13 @@ TEST(Launch, HostileTextArrivesAsItIs) {
     job.launch.slots.extra = kHostile;
     job.launch.slots.script = "it's $(touch pwned) `x`.py";
     write(at / "job.sh", slurm ? slurm_text(job.launch) : mpirun_text(job.launch));
-    ASSERT_EQ(run_job(at, kKnown, "'last $(touch pwned)'"), 0) << read(at / "out");
-    const std::string got = read(at / "arguments");
+    ASSERT_EQ(run_job(at, kKnown, "'last $(touch pwned)'"), 0) << read_path(at / "out");
+    const std::string got = read_path(at / "arguments");
     std::string want = "-u\nit's $(touch pwned) `x`.py\n";
     for (const std::string& word : script_arguments(job.launch)) want += word + "\n";
     want += kFromVariables + "last $(touch pwned)\n";
     EXPECT_EQ(got, want);
-    EXPECT_THAT(read(at / "environment"), HasSubstr("RANK=0\n"));
+    EXPECT_THAT(read_path(at / "environment"), HasSubstr("RANK=0\n"));
     EXPECT_FALSE(fs::exists(at / "pwned"));
   }
 }
@@ -293,7 +293,7 @@ TEST(Launch, WhatOnlyTheUserKnowsIsAskedForFirst) {
     write(at / "job.sh", slurm ? slurm_text(job.launch) : mpirun_text(job.launch));
     EXPECT_EQ(run_job(at, "LR=1", ""), 2);
     EXPECT_FALSE(fs::exists(at / "arguments"));
-    const std::string said = read(at / "out");
+    const std::string said = read_path(at / "out");
     for (const char* name : {"DATA_PATH", "TOKENIZER_MODEL", "CHECKPOINTS", "TRAIN_ITERS"})
       EXPECT_THAT(said, HasSubstr(std::string("./job.sh: ") + name + " is not set: "));
     EXPECT_THAT(said, HasSubstr("or give --train-iters behind the file."));
@@ -303,12 +303,12 @@ TEST(Launch, WhatOnlyTheUserKnowsIsAskedForFirst) {
                       "--mock-data --tokenizer-type NullTokenizer --save=x --train-samples 8 "
                       "--lr 1e-4"),
               0)
-        << read(at / "out");
-    EXPECT_THAT(read(at / "arguments"), Not(HasSubstr("--train-iters")));
+        << read_path(at / "out");
+    EXPECT_THAT(read_path(at / "arguments"), Not(HasSubstr("--train-iters")));
     // In the arguments that `pleat launch` was given.
     job.launch.slots.extra = {"--mock-data", "--tokenizer-type", "NullTokenizer"};
     write(at / "job.sh", slurm ? slurm_text(job.launch) : mpirun_text(job.launch));
-    EXPECT_EQ(run_job(at, "CHECKPOINTS=c TRAIN_ITERS=10 LR=1", ""), 0) << read(at / "out");
+    EXPECT_EQ(run_job(at, "CHECKPOINTS=c TRAIN_ITERS=10 LR=1", ""), 0) << read_path(at / "out");
   }
 }
 
@@ -328,13 +328,13 @@ TEST(Launch, AJobThatFailsStartsAgainIfItHadWorked) {
   const fs::path at = fake_launchers();
   write(at / "job.sh", slurm_text(Job().launch));
   EXPECT_EQ(run_job(at, kKnown + "EXIT_CODE=9", ""), 9);
-  EXPECT_THAT(read(at / "scontrol"), Not(HasSubstr("requeue")));
+  EXPECT_THAT(read_path(at / "scontrol"), Not(HasSubstr("requeue")));
   for (int i = 0; i < 4; ++i) EXPECT_EQ(run_job(at, kKnown + "EXIT_CODE=9 SECONDS=700", ""), 9);
-  std::istringstream said(read(at / "scontrol"));
+  std::istringstream said(read_path(at / "scontrol"));
   int requeued = 0;
   for (std::string line; std::getline(said, line);) requeued += line == "requeue 1" ? 1 : 0;
   EXPECT_EQ(requeued, 3);
-  EXPECT_THAT(read(at / "job-1.failures"), HasSubstr("exit code 9 after 70"));
+  EXPECT_THAT(read_path(at / "job-1.failures"), HasSubstr("exit code 9 after 70"));
 }
 
 TEST(Launch, ContainersWorkInTheFolderOfTheJob) {
@@ -419,7 +419,7 @@ TEST(Launch, KubernetesObjectsParse) {
           "    assert all(isinstance(w, str) for w in c)\n"
           "    assert c[-len(words):] == words, (c[-len(words):], words)\n");
     EXPECT_EQ(run("cd " + at.string() + " && python3 check.py " + names[i] + " 2>err"), 0)
-        << read(at / "err") << kubernetes_text(job.launch);
+        << read_path(at / "err") << kubernetes_text(job.launch);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
 #include "interop/nccl_tests.hpp"
+#include "tests/interop/data_file.hpp"
 
 namespace pleat::interop_test {
 namespace {
@@ -16,12 +17,8 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-std::string data(const std::string& name) {
-  return read_text_file(std::string(PLEAT_SOURCE_DIR) + "/tests/interop/data/" + name);
-}
-
 TEST(NcclTests, NewFormatNamesTheCollective) {
-  const NcclRun run = parse_nccl_tests(data("all_reduce_new.txt"), "f", "", 0);
+  const NcclRun run = parse_nccl_tests(test::data_file("all_reduce_new.txt"), "f", "", 0);
   EXPECT_EQ(run.collective, Collective::all_reduce);
   EXPECT_EQ(run.ranks, 8);
   EXPECT_EQ(run.nodes, 1);
@@ -33,7 +30,7 @@ TEST(NcclTests, NewFormatNamesTheCollective) {
 }
 
 TEST(NcclTests, OldFormatWithoutARootColumnOrAName) {
-  const std::string text = data("reduce_scatter_old.txt");
+  const std::string text = test::data_file("reduce_scatter_old.txt");
   EXPECT_THROW(static_cast<void>(parse_nccl_tests(text, "f", "", 0)), ConfigError);
   const NcclRun run = parse_nccl_tests(text, "f", "reduce_scatter_old.txt", 0);
   EXPECT_EQ(run.collective, Collective::reduce_scatter);
@@ -44,7 +41,7 @@ TEST(NcclTests, OldFormatWithoutARootColumnOrAName) {
 }
 
 TEST(NcclTests, ErrorsThatWereNotCounted) {
-  EXPECT_EQ(parse_nccl_tests(data("alltoall_new.txt"), "f", "", 0).collective,
+  EXPECT_EQ(parse_nccl_tests(test::data_file("alltoall_new.txt"), "f", "", 0).collective,
             Collective::all_to_all);
 }
 
@@ -78,7 +75,7 @@ TEST(NcclTests, BadRowsAreNamed) {
 }
 
 TEST(NcclTests, CsvIsOurTable) {
-  const NcclRun run = parse_nccl_tests(data("all_reduce_new.txt"), "f", "", 0);
+  const NcclRun run = parse_nccl_tests(test::data_file("all_reduce_new.txt"), "f", "", 0);
   const std::string csv = collective_csv({run}, "nccl-tests, f");
   EXPECT_THAT(csv,
               StartsWith("# nccl-tests, f\ncollective,ranks,bytes,us\nall_reduce,8,8192,22.04\n"));
@@ -91,7 +88,7 @@ TEST(NcclTests, CsvIsOurTable) {
 
 // The fixture is 22 us + bytes * 1.75 / 370 GB/s: the fit finds both again.
 TEST(NcclTests, TheFitFindsTheCurve) {
-  const NcclRun run = parse_nccl_tests(data("all_reduce_new.txt"), "f", "", 0);
+  const NcclRun run = parse_nccl_tests(test::data_file("all_reduce_new.txt"), "f", "", 0);
   const CollectiveCurve curve = fit_collective(run, BytesPerSecond(450e9));
   EXPECT_NEAR(curve.efficiency, 370.0 / 450.0, 0.01);
   EXPECT_NEAR(curve.latency.base(), 22e-6, 0.2e-6);

@@ -15,7 +15,7 @@ namespace {
 
 TEST(Plan, ThroughputIsTheSearchWithBetterLayouts) {
   const Problem problem = small_problem();
-  const PlanRequest request{.search = small_config(8)};
+  const PlanRequest request{.search = small_search(8)};
   const PlanAnswer answer = plan(problem, request);
   SearchResult expected = search(problem, request.search);
   polish_layouts(problem, request.search, expected);
@@ -32,7 +32,7 @@ TEST(Plan, ThroughputIsTheSearchWithBetterLayouts) {
 }
 
 TEST(Plan, CostIsOfTheCheapestSizeAndProvenOverAll) {
-  const PlanRequest request{.search = small_config(8), .goal = PlanGoal::cost, .fewest_gpus = 2};
+  const PlanRequest request{.search = small_search(8), .goal = PlanGoal::cost, .fewest_gpus = 2};
   const PlanAnswer answer = plan(small_problem(), request);
   ASSERT_EQ(answer.sizes.size(), 3U);  // 8, 4, 2
   const SizeResult* cheapest = cheapest_size(answer.sizes, false);
@@ -44,7 +44,7 @@ TEST(Plan, CostIsOfTheCheapestSizeAndProvenOverAll) {
 
 TEST(Plan, HeadroomIsTheEndOfTheFront) {
   const PlanRequest request{
-      .search = small_config(8), .goal = PlanGoal::memory_headroom, .slack = 0.5};
+      .search = small_search(8), .goal = PlanGoal::memory_headroom, .slack = 0.5};
   const PlanAnswer answer = plan(small_problem(), request);
   ASSERT_TRUE(answer.front.has_value());
   const Candidate& last = answer.front->plans.back();
@@ -57,14 +57,14 @@ TEST(Plan, HeadroomIsTheEndOfTheFront) {
 }
 
 TEST(Plan, AFrontIsThereWhereItIsAskedFor) {
-  const PlanRequest request{.search = small_config(8), .front = true};
+  const PlanRequest request{.search = small_search(8), .front = true};
   const PlanAnswer answer = plan(small_problem(), request);
   ASSERT_TRUE(answer.front.has_value());
   EXPECT_EQ(answer.front->plans.front().plan, answer.result.best.front().plan);
 }
 
 TEST(SearchResult, ThoseBeyondTheListCountAsSlower) {
-  SearchResult result = search(small_problem(), small_config(8));
+  SearchResult result = search(small_problem(), small_search(8));
   const auto listed = static_cast<std::int64_t>(result.best.size());
   ASSERT_GT(listed, 1);
   const std::int64_t slower = result.rejected["slower"];

@@ -8,14 +8,14 @@
 namespace pleat {
 namespace {
 
-struct Case {
+struct WindowCase {
   std::vector<Tensor> tensors;
   Op op;
 };
 
 // b 2, s 256, 8 heads, d 64, on half of the context.
-Case attention_case(OpKind kind, std::int64_t window) {
-  Case c;
+WindowCase attention_case(OpKind kind, std::int64_t window) {
+  WindowCase c;
   c.tensors = {{"qkv", TensorClass::activation, DType::bf16, {{256}, {3 * 8 * 64}}},
                {"o", TensorClass::activation, DType::bf16, {{256}, {8 * 64}}}};
   c.op.kind = kind;
@@ -28,7 +28,7 @@ Case attention_case(OpKind kind, std::int64_t window) {
   return c;
 }
 
-double flops(const Case& c) { return attention_work(c.op, c.tensors, {}).flops.base(); }
+double flops(const WindowCase& c) { return attention_work(c.op, c.tensors, {}).flops.base(); }
 
 TEST(AttentionWindow, CountsTheKeysInside) {
   const double per_key = 2.0 * 256 * 8 * (64 + 64);
@@ -40,7 +40,7 @@ TEST(AttentionWindow, CountsTheKeysInside) {
 }
 
 TEST(AttentionWindow, TokenMixingSaysItsWork) {
-  Case c = attention_case(OpKind::token_mixing, 0);
+  WindowCase c = attention_case(OpKind::token_mixing, 0);
   c.op.attr.flops = 1e9;
   EXPECT_DOUBLE_EQ(flops(c), 1e9);
   EXPECT_DOUBLE_EQ(attention_work(c.op, c.tensors, {}).bytes.base(), 2.0 * 256 * 4 * 8 * 64);

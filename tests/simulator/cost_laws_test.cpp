@@ -85,7 +85,7 @@ TEST(GemmLaw, AnArithmeticThatIsMissingIsReplaced) {
   EXPECT_EQ(laws.find(GemmMath::fp8), &bf16);
 }
 
-struct Case {
+struct LawCase {
   std::vector<Tensor> tensors;
   Op op;
   TensorId add(std::vector<Dim> shape, DType type = DType::bf16) {
@@ -112,8 +112,8 @@ ClusterSpec four_processors() {
   return c;
 }
 
-Case product(OpKind kind, Dim m, std::int64_t n, std::int64_t k) {
-  Case c;
+LawCase product(OpKind kind, Dim m, std::int64_t n, std::int64_t k) {
+  LawCase c;
   c.op.kind = kind;
   c.op.in = {c.add({m, {k}}), c.add({{n}, {k}})};
   c.op.out = {c.add({m, {n}})};
@@ -126,7 +126,7 @@ Case product(OpKind kind, Dim m, std::int64_t n, std::int64_t k) {
 
 TEST(GemmPrice, LawTimesCorrectionTimesClock) {
   const ClusterSpec cluster = four_processors();
-  const Case c = product(OpKind::gemm, {200}, 200, 1000);
+  const LawCase c = product(OpKind::gemm, {200}, 200, 1000);
   Profile p = law_profile();
   const auto price = [&] { return price_op(c.op, c.tensors, {}, uniform_view(cluster, {}), p); };
   const double wave = 2 * 1e4 * 1000 / 0.25e12;
@@ -147,7 +147,7 @@ TEST(GemmPrice, LawTimesCorrectionTimesClock) {
 
 TEST(GemmPrice, GroupsShareTheWavesAndPayALaunchEach) {
   const ClusterSpec cluster = four_processors();
-  Case c = product(OpKind::grouped_gemm, {1, Symbol::routed}, 100, 1000);
+  LawCase c = product(OpKind::grouped_gemm, {1, Symbol::routed}, 100, 1000);
   c.op.attr.local_experts = 4;
   Profile p = law_profile();
   const auto time = [&](std::int64_t routed) {
@@ -171,7 +171,7 @@ TEST(GemmPrice, OneExpertIsAnOrdinaryProduct) {
   const ClusterSpec cluster = four_processors();
   const Profile p = law_profile();
   const auto time = [&](OpKind kind) {
-    Case c = product(kind, {100}, 100, 4000);
+    LawCase c = product(kind, {100}, 100, 4000);
     c.op.attr.local_experts = 1;
     c.op.attr.transpose_a = true;
     return price_op(c.op, c.tensors, {}, uniform_view(cluster, {}), p).time.base();
@@ -180,7 +180,7 @@ TEST(GemmPrice, OneExpertIsAnOrdinaryProduct) {
 }
 
 TEST(GemmPrice, NarrowArithmeticReadsNarrowOperands) {
-  Case c = product(OpKind::gemm, {200}, 300, 400);
+  LawCase c = product(OpKind::gemm, {200}, 300, 400);
   c.op.attr.math = DType::fp8;
   EXPECT_DOUBLE_EQ(gemm_work(c.op, c.tensors, {}).bytes.base(),
                    200 * 400 + 300 * 400 + 2.0 * 200 * 300);
@@ -190,8 +190,8 @@ TEST(GemmPrice, NarrowArithmeticReadsNarrowOperands) {
 }
 
 // b 1, 8 heads of 128; 1024 tokens: 32 blocks of queries.
-Case attention(std::int64_t tokens) {
-  Case c;
+LawCase attention(std::int64_t tokens) {
+  LawCase c;
   c.op.kind = OpKind::attention;
   c.op.in = {c.add({{tokens}, {3072}})};
   c.op.out = {c.add({{tokens}, {1024}})};
@@ -209,7 +209,7 @@ TEST(AttentionPrice, RateOfTheLengthTimesOccupancy) {
   rate.rate = {1e12, 3e12};
   rate.source = SourceClass::measured;
   const auto price = [&](std::int64_t tokens) {
-    const Case c = attention(tokens);
+    const LawCase c = attention(tokens);
     return price_op(c.op, c.tensors, {}, uniform_view(cluster, {}), p);
   };
   const auto flops = [](double s) { return 2.0 * s * s * 8 * (128 + 128) / 2; };
@@ -232,7 +232,7 @@ TEST(AttentionPrice, BackwardBlocksAreSmaller) {
   AttentionRate& rate = p.attention[0][0][1];
   rate.log_seq = {std::log(1024.0)};
   rate.rate = {1e12};
-  Case c = attention(1024);
+  LawCase c = attention(1024);
   c.op.kind = OpKind::attention_bwd;
   std::swap(c.op.in, c.op.out);
   const auto time = [&](int sms) {
@@ -250,7 +250,7 @@ TEST(AttentionPrice, AMissingArithmeticTakesTheWiderOne) {
   AttentionRate& rate = p.attention[0][0][0];
   rate.log_seq = {std::log(1024.0)};
   rate.rate = {1e9};
-  Case c = attention(1024);
+  LawCase c = attention(1024);
   c.op.attr.math = DType::mxfp8;
   const auto view = uniform_view(cluster, {});
   const double slow = price_op(c.op, c.tensors, {}, view, p).time.base();

@@ -10,9 +10,9 @@
 namespace pleat {
 namespace {
 
-using test::Case;
 using test::gemm_case;
 using test::ideal_profile;
+using test::OpCase;
 using test::round_cluster;
 using test::uniform_view;
 
@@ -21,7 +21,7 @@ TEST(CpuPrice, SharedCores) {
   cluster.shared_cores = 2;
   Profile profile = ideal_profile();
   profile.sharing_penalty = 1.1;
-  const Case c = gemm_case();
+  const OpCase c = gemm_case();
   auto time = [&](int ranks) {
     return price_op(c.op, c.tensors, {}, uniform_view(cluster, {}, ranks), profile).time.base();
   };
@@ -36,7 +36,7 @@ TEST(CpuPrice, ContentionOfAKernelWhereAllCoresWork) {
   Profile profile = ideal_profile();
   profile.sharing_penalty = 9;
   profile.kernels[static_cast<std::size_t>(KernelClass::gemm)].contention = 1.5;
-  const Case c = gemm_case();
+  const OpCase c = gemm_case();
   auto time = [&](int ranks) {
     return price_op(c.op, c.tensors, {}, uniform_view(cluster, {}, ranks), profile).time.base();
   };
@@ -52,7 +52,7 @@ TEST(CpuPrice, ACpuConvertsBf16) {
   Profile profile = ideal_profile();
   profile.kernels[static_cast<std::size_t>(KernelClass::convert)].memory_efficiency = 0.5;
   profile.kernels[static_cast<std::size_t>(KernelClass::dequantize)].memory_efficiency = 0.25;
-  Case c = gemm_case();
+  OpCase c = gemm_case();
   const auto time = [&] {
     return price_op(c.op, c.tensors, {}, uniform_view(cluster, {}), profile).time.base();
   };

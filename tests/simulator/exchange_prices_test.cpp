@@ -13,8 +13,8 @@ using test::ideal_profile;
 using test::round_cluster;
 using test::uniform_view;
 
-const std::vector<Tensor> kWhole = {{"part", TensorClass::activation, DType::fp32, {{1000}}},
-                                    {"whole", TensorClass::activation, DType::fp32, {{4000}}}};
+const std::vector<Tensor> kWholePart = {{"part", TensorClass::activation, DType::fp32, {{1000}}},
+                                        {"whole", TensorClass::activation, DType::fp32, {{4000}}}};
 
 TEST(CollectivePrice, MeasuredWithinADomain) {
   const ClusterSpec cluster = round_cluster();
@@ -29,7 +29,7 @@ TEST(CollectivePrice, MeasuredWithinADomain) {
   op.in = {TensorId{0}};
   op.out = {TensorId{1}};
   const auto price = [&](GroupPlace place) {
-    return price_op(op, kWhole, {}, uniform_view(cluster, place), p);
+    return price_op(op, kWholePart, {}, uniform_view(cluster, place), p);
   };
   const OpCost two = price({.size = 2, .tier = 0, .inside = 2});
   EXPECT_DOUBLE_EQ(two.time.base(), 2e-3);
@@ -53,7 +53,7 @@ TEST(CollectivePrice, SlowStart) {
   op.in = {TensorId{1}};
   op.out = {TensorId{0}};
   const auto view = uniform_view(cluster, {.size = 4, .tier = 0, .inside = 4});
-  EXPECT_DOUBLE_EQ(price_op(op, kWhole, {}, view, p).time.base(), 12000 / 100e9 * 3);
+  EXPECT_DOUBLE_EQ(price_op(op, kWholePart, {}, view, p).time.base(), 12000 / 100e9 * 3);
 }
 
 TEST(CollectivePrice, LargeJobsReduceOverATree) {
@@ -66,7 +66,7 @@ TEST(CollectivePrice, LargeJobsReduceOverATree) {
   op.in = op.out = {TensorId{1}};
   const auto view = uniform_view(cluster, {.size = 1024, .tier = 1, .inside = 4});
   const double transfer = 2 * 16000.0 * 1023 / 1024 / 40e9;
-  EXPECT_NEAR(price_op(op, kWhole, {}, view, p).time.base(),
+  EXPECT_NEAR(price_op(op, kWholePart, {}, view, p).time.base(),
               2 * (3e-5 + 8 * 1e-5) + transfer / 0.92, 1e-12);
 }
 
@@ -97,7 +97,7 @@ TEST(DispatchPrice, LogicalBytesAtTheMeasuredRate) {
   auto view = uniform_view(cluster, {.size = 2, .tier = 0, .inside = 2});
   view.dispatcher = Dispatcher::hybridep;
   const auto time = [&](OpKind kind) {
-    return price_op(dispatch_op(kind), kWhole, {}, view, p).time.base();
+    return price_op(dispatch_op(kind), kWholePart, {}, view, p).time.base();
   };
   const double fixed = 20e-6;
   const auto payload = [](int units) { return 16000 * distinct_units(units, 64, 8) / 8; };
@@ -120,7 +120,7 @@ TEST(AllToAll, SmallMessagesAreSlow) {
   p.collectives[1][3].small_message = Bytes(6000);
   const auto view = uniform_view(cluster, {.size = 8, .tier = 1, .inside = 4});
   const double plain = 16000.0 * 4 / 8 / 10e9;  // 2000 bytes a peer: a quarter of the rate
-  EXPECT_DOUBLE_EQ(price_op(dispatch_op(OpKind::all_to_all), kWhole, {}, view, p).time.base(),
+  EXPECT_DOUBLE_EQ(price_op(dispatch_op(OpKind::all_to_all), kWholePart, {}, view, p).time.base(),
                    4 * plain);
 }
 

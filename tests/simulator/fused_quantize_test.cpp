@@ -10,13 +10,13 @@
 namespace pleat {
 namespace {
 
-using test::Case;
+using test::OpCase;
 using test::uniform_view;
 
 constexpr double kRows = 1000, kColumns = 4096, kElements = kRows * kColumns;
 
 // Codes are fp8's: a byte an element.
-struct Fused : Case {
+struct Fused : OpCase {
   TensorId x, row, col, wide;
   Fused() {
     wide = add({{1000}, {4096}});
@@ -63,8 +63,8 @@ class FusedQuantize : public testing::Test {
     of(KernelClass::quantize).source = SourceClass::interpolated;
   }
   EfficiencyCurve& of(KernelClass k) { return profile_.kernels[static_cast<std::size_t>(k)]; }
-  OpCost cost(const Case& c) const { return cost(c, c.op); }
-  OpCost cost(const Case& c, const Op& op) const {
+  OpCost cost(const OpCase& c) const { return cost(c, c.op); }
+  OpCost cost(const OpCase& c, const Op& op) const {
     return price_op(op, c.tensors, {}, uniform_view(cluster_, {}), profile_);
   }
 

@@ -17,7 +17,7 @@
 namespace pleat {
 namespace {
 
-Plan mixtral_plan() {
+Plan offloading_mixtral() {
   Plan p;
   p.attention.dp = 64;
   p.expert = {.etp = 1, .ep = 8, .edp = 8};
@@ -25,7 +25,7 @@ Plan mixtral_plan() {
 }
 
 struct Job {
-  Plan plan = mixtral_plan();
+  Plan plan = offloading_mixtral();
   WorkloadSpec workload{.seq_len = 4096, .global_batch = 128};
   ClusterSpec cluster = load_cluster("h100-sxm");
   [[nodiscard]] Program program() const {

@@ -11,7 +11,7 @@
 
 namespace pleat::test {
 
-struct Case {
+struct OpCase {
   std::vector<Tensor> tensors;
   Op op;
   TensorId add(std::vector<Dim> shape, DType type = DType::bf16) {
@@ -21,8 +21,8 @@ struct Case {
 };
 
 // 1000 x 3000 by 2000, in bf16.
-inline Case gemm_case() {
-  Case c;
+inline OpCase gemm_case() {
+  OpCase c;
   c.op.kind = OpKind::gemm;
   c.op.in = {c.add({{1000}, {2000}}), c.add({{3000}, {2000}})};
   c.op.out = {c.add({{1000}, {3000}})};

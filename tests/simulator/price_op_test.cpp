@@ -10,15 +10,15 @@
 namespace pleat {
 namespace {
 
-using test::Case;
 using test::gemm_case;
 using test::ideal_profile;
+using test::OpCase;
 using test::round_cluster;
 using test::uniform_view;
 
 TEST(PriceOp, GemmIsBoundByArithmetic) {
   const ClusterSpec cluster = round_cluster();
-  const Case c = gemm_case();
+  const OpCase c = gemm_case();
   const OpCost cost =
       price_op(c.op, c.tensors, {}, uniform_view(cluster, {}), ideal_profile());
   EXPECT_DOUBLE_EQ(cost.flops.base(), 2.0 * 1000 * 2000 * 3000);
@@ -43,7 +43,7 @@ TEST(PriceOp, EfficiencyCurve) {
 }
 
 TEST(PriceOp, AccumulationReadsTheResult) {
-  Case c = gemm_case();
+  OpCase c = gemm_case();
   const double plain = operand_bytes(c.op, c.tensors, {}).base();
   c.op.attr.accumulate = true;
   EXPECT_DOUBLE_EQ(operand_bytes(c.op, c.tensors, {}).base(), plain + 2.0 * 1000 * 3000);
@@ -51,7 +51,7 @@ TEST(PriceOp, AccumulationReadsTheResult) {
 
 TEST(PriceOp, SustainedClockSlowsArithmeticOnly) {
   const ClusterSpec cluster = round_cluster();
-  const Case c = gemm_case();
+  const OpCase c = gemm_case();
   Profile profile = ideal_profile();
   profile.sustained_clock.gemm_bf16 = 0.5;
   EXPECT_DOUBLE_EQ(price_op(c.op, c.tensors, {}, uniform_view(cluster, {}), profile).time.base(),
@@ -62,7 +62,7 @@ TEST(PriceOp, StepsPassOverMemoryByTheSweepCurve) {
   const ClusterSpec cluster = round_cluster();
   Profile profile = ideal_profile();
   profile.kernels[static_cast<std::size_t>(KernelClass::sweep)].memory_efficiency = 0.5;
-  Case c;
+  OpCase c;
   c.op.kind = OpKind::zero;
   c.op.out = {c.add({{1000}}, DType::fp32)};
   const auto time = [&] {
@@ -75,7 +75,7 @@ TEST(PriceOp, StepsPassOverMemoryByTheSweepCurve) {
 
 TEST(PriceOp, GroupedGemmBindsRoutedTokens) {
   const ClusterSpec cluster = round_cluster();
-  Case c;
+  OpCase c;
   const Dim routed{1, Symbol::routed};
   c.op.kind = OpKind::grouped_gemm;
   c.op.in = {c.add({routed, {64}}), c.add({{4}, {128}, {64}}), c.add({{4}}, DType::i32)};
@@ -94,7 +94,7 @@ TEST(PriceOp, GroupedGemmBindsRoutedTokens) {
 }
 
 TEST(PriceOp, AttentionFlops) {
-  Case c;  // b 2, s 256, 8 heads, d 64
+  OpCase c;  // b 2, s 256, 8 heads, d 64
   c.op.kind = OpKind::attention;
   c.op.in = {c.add({{512}, {8 * 64 * 3}})};
   c.op.out = {c.add({{512}, {8 * 64}}), c.add({{512}, {8}}, DType::fp32)};
@@ -104,7 +104,7 @@ TEST(PriceOp, AttentionFlops) {
   c.op.attr.v_dim = 64;
   const double core = 2.0 * 2 * 256 * 256 * 8;
   EXPECT_DOUBLE_EQ(attention_work(c.op, c.tensors, {}).flops.base(), core * (64 + 64) / 2);
-  Case b = c;
+  OpCase b = c;
   b.op.kind = OpKind::attention_bwd;
   b.op.in = {c.op.out[0], c.op.in[0], c.op.out[0], c.op.out[1]};
   b.op.out = {b.add({{512}, {8 * 64 * 3}})};
@@ -115,7 +115,7 @@ TEST(PriceOp, AttentionFlops) {
 TEST(PriceOp, AttentionUsesTheArithmeticOfItsOperands) {
   ClusterSpec cluster = round_cluster();
   cluster.gpu.peak_fp32 = FlopsPerSecond(1e9);
-  Case c;  // b 1, s 1000, 1 head, d 100
+  OpCase c;  // b 1, s 1000, 1 head, d 100
   c.op.kind = OpKind::attention;
   c.op.in = {c.add({{1000}, {300}})};
   c.op.out = {c.add({{1000}, {100}})};
@@ -129,7 +129,7 @@ TEST(PriceOp, AttentionUsesTheArithmeticOfItsOperands) {
 }
 
 TEST(PriceOp, MlaAttentionFlops) {
-  Case c;  // b 1, s 128, 4 heads, dqk 96+32, dv 48
+  OpCase c;  // b 1, s 128, 4 heads, dqk 96+32, dv 48
   c.op.kind = OpKind::mla_attention;
   c.op.in = {c.add({{128}, {4 * 128}}), c.add({{128}, {4 * (96 + 48)}}), c.add({{128}, {64}})};
   c.op.out = {c.add({{128}, {4 * 48}}), c.add({{128}, {4}}, DType::fp32)};
@@ -143,7 +143,7 @@ TEST(PriceOp, MlaAttentionFlops) {
 }
 
 TEST(PriceOp, EmbeddingReadsOneRowPerToken) {
-  Case c;
+  OpCase c;
   c.op.kind = OpKind::embedding;
   c.op.in = {c.add({{100}}, DType::i32), c.add({{50000}, {64}})};
   c.op.out = {c.add({{100}, {64}})};
@@ -152,7 +152,7 @@ TEST(PriceOp, EmbeddingReadsOneRowPerToken) {
 }
 
 TEST(PriceOp, RopeTouchesTheRotaryColumns) {
-  Case c;  // 2 q heads, 1 group, d 16: 3 of 4 heads rotate
+  OpCase c;  // 2 q heads, 1 group, d 16: 3 of 4 heads rotate
   c.op.kind = OpKind::rope;
   c.op.in = c.op.out = {c.add({{10}, {64}})};
   c.op.attr.heads = 2;

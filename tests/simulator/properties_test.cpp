@@ -22,11 +22,11 @@ int parts_so_far() {
 
 // Calls `check` on every case; it says whether the property could be tried, which a third of the
 // cases must allow. Stops at the third that fails: a page of messages is enough.
-void for_all(const std::function<bool(const Case&)>& check) {
+void for_all(const std::function<bool(const RandomCase&)>& check) {
   int failed = 0;
   unsigned tried = 0;
   for (unsigned seed = 1; seed <= kCases && failed < 3; ++seed) {
-    const Case c = random_case(seed);
+    const RandomCase c = random_case(seed);
     SCOPED_TRACE(c.name());
     const int before = parts_so_far();
     tried += check(c) ? 1 : 0;
@@ -37,14 +37,14 @@ void for_all(const std::function<bool(const Case&)>& check) {
   }
 }
 
-double step_of(Case c, bool throttled) {
+double step_of(RandomCase c, bool throttled) {
   if (!throttled) c.platform.profile.sustained_clock.duty_slope = 0;
   return c.price().step.base();
 }
 
 // At most `factor` times the other's step: exactly at constant clocks; where the clock follows the
 // duty, within one of the steps in which it is kept.
-void expect_no_slower(const Case& a, const Case& b, double factor = 1) {
+void expect_no_slower(const RandomCase& a, const RandomCase& b, double factor = 1) {
   // Three streams run in list order where weights are sharded by layer: an op that ends earlier can
   // let a less urgent one in first (Graham's anomaly). One case in some hundreds shows it, by 0.7%.
   if (a.plan.sharding >= Sharding::zero2) factor *= 1.01;
@@ -54,9 +54,9 @@ void expect_no_slower(const Case& a, const Case& b, double factor = 1) {
 
 // A faster machine is never slower, be it a little or a lot faster.
 void expect_never_slower(const std::function<void(Platform&, double factor)>& improve) {
-  for_all([&](const Case& c) {
+  for_all([&](const RandomCase& c) {
     for (const double factor : {1.02, 1.5, 20.0}) {
-      Case better = c;
+      RandomCase better = c;
       improve(better.platform, factor);
       SCOPED_TRACE(factor);
       expect_no_slower(better, c);
@@ -68,7 +68,7 @@ void expect_never_slower(const std::function<void(Platform&, double factor)>& im
 TEST(Properties, CasesAreOfManyKinds) {
   int moe = 0, pipeline = 0, tensor = 0, context = 0, interleaved = 0, overlapped = 0, measured = 0;
   for (unsigned seed = 1; seed <= kCases; ++seed) {
-    const Case c = random_case(seed);
+    const RandomCase c = random_case(seed);
     moe += c.model.moe.has_value();
     pipeline += c.plan.attention.pp > 1;
     tensor += c.plan.attention.tp > 1;
@@ -85,7 +85,7 @@ TEST(Properties, CasesAreOfManyKinds) {
 }
 
 TEST(Properties, PartsAddUpToTheStep) {
-  for_all([](const Case& c) {
+  for_all([](const RandomCase& c) {
     const StepEstimate e = c.price();
     double sum = 0;
     for (const Seconds part : e.parts) {
@@ -104,7 +104,7 @@ TEST(Properties, PartsAddUpToTheStep) {
 }
 
 TEST(Properties, MemoryOfAStageIsTheSumOfItsKinds) {
-  for_all([](const Case& c) {
+  for_all([](const RandomCase& c) {
     const StepEstimate e = c.price();
     std::int64_t peak = 0;
     for (const StageMemory& m : e.memory) {
@@ -155,8 +155,8 @@ TEST(Properties, AFasterHostIsNeverSlower) {
 
 // As many microbatches, each twice as large: fewer of them would leave less in flight.
 TEST(Properties, MemoryGrowsWithTheMicrobatch) {
-  for_all([](const Case& c) {
-    Case larger = c;
+  for_all([](const RandomCase& c) {
+    RandomCase larger = c;
     larger.plan.micro_batch *= 2;
     larger.workload.global_batch *= 2;
     if (!larger.legal()) return false;
@@ -166,8 +166,8 @@ TEST(Properties, MemoryGrowsWithTheMicrobatch) {
 }
 
 TEST(Properties, MemoryAndTimeGrowWithTheSequence) {
-  for_all([](const Case& c) {
-    Case larger = c;
+  for_all([](const RandomCase& c) {
+    RandomCase larger = c;
     larger.workload.seq_len *= 2;
     if (!larger.legal()) return false;
     const StepEstimate small = c.price(), large = larger.price();
@@ -183,9 +183,9 @@ TEST(Properties, MemoryAndTimeGrowWithTheSequence) {
 // of passes that take longer than one after the other, as they do where the exchange they hide is
 // small.
 TEST(Properties, MoreMicrobatchesNeverHaveLessThroughput) {
-  for_all([](const Case& c) {
+  for_all([](const RandomCase& c) {
     if (c.plan.overlap.expert_parallel) return false;
-    Case larger = c;
+    RandomCase larger = c;
     larger.workload.global_batch *= 2;
     EXPECT_TRUE(larger.legal());
     expect_no_slower(larger, c, 2);
@@ -198,8 +198,8 @@ TEST(Properties, MoreMicrobatchesNeverHaveLessThroughput) {
 // as much as it drops while that layer's backward pass runs. Split backward passes keep what was
 // computed again until the weight gradients' slot, beside the inputs of the microbatches in flight.
 TEST(Properties, RecomputeOfWholeLayersAddsTimeAndFreesMemory) {
-  for_all([](const Case& c) {
-    Case kept = c, dropped = c;
+  for_all([](const RandomCase& c) {
+    RandomCase kept = c, dropped = c;
     kept.plan.recompute.clear();
     kept.plan.recompute_full = false;
     dropped.plan.recompute.clear();
@@ -214,8 +214,8 @@ TEST(Properties, RecomputeOfWholeLayersAddsTimeAndFreesMemory) {
 }
 
 TEST(Properties, ShardingNeverTakesMoreStateMemory) {
-  for_all([](const Case& c) {
-    Case whole = c, sharded = c;
+  for_all([](const RandomCase& c) {
+    RandomCase whole = c, sharded = c;
     whole.plan.sharding = Sharding::none;
     sharded.plan.sharding = Sharding::zero1;
     if (!whole.legal() || !sharded.legal()) return false;
@@ -229,9 +229,9 @@ TEST(Properties, ShardingNeverTakesMoreStateMemory) {
 
 // Names are no input: data-parallel ranks are alike, and so are tiers that nothing crosses.
 TEST(Properties, WhatIsAlikeCanBeSwapped) {
-  for_all([](const Case& c) {
+  for_all([](const RandomCase& c) {
     const StepEstimate e = c.price();
-    Case same = c;
+    RandomCase same = c;
     same.model.name = "another name";
     same.platform.cluster.name = "another cluster";
     // A tier that only larger jobs cross.
@@ -250,7 +250,7 @@ TEST(Properties, WhatIsAlikeCanBeSwapped) {
 // One rank of a stage is priced for all of them: whichever it is, its groups need the same links.
 TEST(Properties, EveryRankHasTheLinksThatArePriced) {
   for (unsigned seed = 1; seed <= kCases / 4; ++seed) {
-    const Case c = random_case(seed);
+    const RandomCase c = random_case(seed);
     SCOPED_TRACE(c.name());
     const ClusterView view = view_cluster(c.platform.cluster, c.plan);
     const int world = c.plan.world();
@@ -280,7 +280,7 @@ TEST(Properties, EveryRankHasTheLinksThatArePriced) {
 }
 
 TEST(Properties, EqualRequestsGiveEqualAnswers) {
-  for_all([](const Case& c) {
+  for_all([](const RandomCase& c) {
     const Program p = c.program();
     const auto text = [&] {
       return estimate_json(estimate(p, c.platform.cluster, c.platform.profile), p,

@@ -136,7 +136,7 @@ inline Plan random_plan(Dice& dice, const ModelSpec& model, const GpuSpec& gpu, 
   return p;
 }
 
-struct Case {
+struct RandomCase {
   unsigned seed = 0;
   ModelSpec model;
   Platform platform;
@@ -159,14 +159,14 @@ struct Case {
 };
 
 // The case of a seed: models, platforms and workloads are drawn until a plan for them is legal.
-inline Case random_case(unsigned seed) {
+inline RandomCase random_case(unsigned seed) {
   Dice dice(seed);
   for (;;) {
-    Case c{.seed = seed,
-           .model = random_model(dice),
-           .platform = random_platform(dice),
-           .workload = {},
-           .plan = {}};
+    RandomCase c{.seed = seed,
+                 .model = random_model(dice),
+                 .platform = random_platform(dice),
+                 .workload = {},
+                 .plan = {}};
     c.workload.seq_len = dice.of({1024, 2048, 4096, 8192});
     c.workload.global_batch = dice.of({64, 128, 256});
     const int gpus = dice.of({1, 8, 16, 32, 64, 128, 256});

@@ -73,16 +73,16 @@ TEST(Routing, LayersOfAUnitCountAsTheirMean) {
 
 // --- for random models, clusters and plans
 
-std::vector<Case> cases_with_experts() {
-  std::vector<Case> cases;
+std::vector<RandomCase> cases_with_experts() {
+  std::vector<RandomCase> cases;
   for (unsigned seed = 1; seed <= 150; ++seed) {
-    Case c = random_case(seed);
+    RandomCase c = random_case(seed);
     if (c.model.moe) cases.push_back(std::move(c));
   }
   return cases;
 }
 
-std::vector<ExpertLoads> loads_of(const Case& c, const std::function<double(Dice&)>& load) {
+std::vector<ExpertLoads> loads_of(const RandomCase& c, const std::function<double(Dice&)>& load) {
   Dice dice(c.seed);
   std::vector<ExpertLoads> all;
   for (int l = 0; l < c.model.layers; ++l) {
@@ -102,7 +102,7 @@ void expect_same(const StepEstimate& a, const StepEstimate& b) {
 }
 
 TEST(Routing, EqualLoadsAreTheBalancedPrediction) {
-  for (Case c : cases_with_experts()) {
+  for (RandomCase c : cases_with_experts()) {
     SCOPED_TRACE(c.name());
     const StepEstimate balanced = c.price();
     c.workload.routing = Routing::natural;
@@ -114,7 +114,7 @@ TEST(Routing, EqualLoadsAreTheBalancedPrediction) {
 
 TEST(Routing, WithoutExpertParallelismNoRankIsBusier) {
   int tried = 0;
-  for (Case c : cases_with_experts()) {
+  for (RandomCase c : cases_with_experts()) {
     if (c.plan.expert.ep > 1) continue;
     SCOPED_TRACE(c.name());
     ++tried;
@@ -131,7 +131,7 @@ TEST(Routing, WithoutExpertParallelismNoRankIsBusier) {
 }
 
 TEST(Routing, OrderOfARanksExpertsDoesNotMatter) {
-  for (Case c : cases_with_experts()) {
+  for (RandomCase c : cases_with_experts()) {
     SCOPED_TRACE(c.name());
     c.workload.routing = Routing::natural;
     c.workload.expert_loads = loads_of(c, random_load);
@@ -146,7 +146,7 @@ TEST(Routing, OrderOfARanksExpertsDoesNotMatter) {
 
 TEST(Routing, MoreImbalanceIsNeverFasterAndNeverNeedsLess) {
   int slower = 0;
-  for (Case c : cases_with_experts()) {
+  for (RandomCase c : cases_with_experts()) {
     SCOPED_TRACE(c.name());
     c.platform.profile.sustained_clock.duty_slope = 0;
     // Streams in list order (docs/MODEL.md section 10).
@@ -154,7 +154,7 @@ TEST(Routing, MoreImbalanceIsNeverFasterAndNeverNeedsLess) {
     const auto never_faster = [&](auto make) {
       StepEstimate last = c.price();
       for (const double much : {0.05, 0.3, 1.0}) {
-        Case more = c;
+        RandomCase more = c;
         more.workload.routing = Routing::natural;
         make(more.workload, much);
         const StepEstimate e = more.price();
@@ -178,7 +178,7 @@ TEST(Routing, MoreImbalanceIsNeverFasterAndNeverNeedsLess) {
 }
 
 TEST(Routing, TheEstimatorRemembersLayersByTheirLoads) {
-  for (Case c : cases_with_experts()) {
+  for (RandomCase c : cases_with_experts()) {
     SCOPED_TRACE(c.name());
     c.workload.routing = Routing::natural;
     c.workload.expert_loads = loads_of(c, random_load);

@@ -30,7 +30,7 @@ struct File {
   double step = 0;                              // microseconds
 };
 
-File file_of(const Case& c, int microbatches = 4) {
+File file_of(const RandomCase& c, int microbatches = 4) {
   File f;
   f.root = json::parse(write_trace(
       predicted_trace(c.program(), c.platform.cluster, c.platform.profile, microbatches)));
@@ -50,12 +50,12 @@ File file_of(const Case& c, int microbatches = 4) {
   return f;
 }
 
-constexpr unsigned kCases = 60;
+constexpr unsigned kTraces = 60;
 constexpr double kNanosecond = 1e-3;  // in microseconds: what viewers resolve
 
 TEST(PredictedTrace, SlicesOfAThreadAreNestedOrApart) {
-  for (unsigned seed = 1; seed <= kCases; ++seed) {
-    const Case c = random_case(seed);
+  for (unsigned seed = 1; seed <= kTraces; ++seed) {
+    const RandomCase c = random_case(seed);
     SCOPED_TRACE(c.name());
     const File f = file_of(c);
     for (const auto& [thread, list] : f.slices) {
@@ -73,8 +73,8 @@ TEST(PredictedTrace, SlicesOfAThreadAreNestedOrApart) {
 }
 
 TEST(PredictedTrace, SlotsAndIdleTimeFillTheStepOfEveryStage) {
-  for (unsigned seed = 1; seed <= kCases; ++seed) {
-    const Case c = random_case(seed);
+  for (unsigned seed = 1; seed <= kTraces; ++seed) {
+    const RandomCase c = random_case(seed);
     SCOPED_TRACE(c.name());
     const File f = file_of(c, 0);  // without layers nothing is nested
     int stages = 0;
@@ -106,8 +106,8 @@ TEST(PredictedTrace, SlotsAndIdleTimeFillTheStepOfEveryStage) {
 
 TEST(PredictedTrace, FlowsStartAndEndOnceInsideSlices) {
   std::size_t seen = 0, between_ranks = 0;
-  for (unsigned seed = 1; seed <= kCases; ++seed) {
-    const Case c = random_case(seed);
+  for (unsigned seed = 1; seed <= kTraces; ++seed) {
+    const RandomCase c = random_case(seed);
     SCOPED_TRACE(c.name());
     const File f = file_of(c);
     std::map<int, std::vector<json>> flows;
@@ -155,8 +155,8 @@ TEST(PredictedTrace, FlowsStartAndEndOnceInsideSlices) {
 }
 
 TEST(PredictedTrace, EveryThreadAndProcessHasAName) {
-  for (unsigned seed = 1; seed <= kCases; ++seed) {
-    const Case c = random_case(seed);
+  for (unsigned seed = 1; seed <= kTraces; ++seed) {
+    const RandomCase c = random_case(seed);
     SCOPED_TRACE(c.name());
     const File f = file_of(c, 1);
     std::map<Thread, std::string> threads;
@@ -175,8 +175,8 @@ TEST(PredictedTrace, EveryThreadAndProcessHasAName) {
 }
 
 TEST(PredictedTrace, MemoryHasTheEstimatesPeakOnEveryStage) {
-  for (unsigned seed = 1; seed <= kCases; ++seed) {
-    const Case c = random_case(seed);
+  for (unsigned seed = 1; seed <= kTraces; ++seed) {
+    const RandomCase c = random_case(seed);
     SCOPED_TRACE(c.name());
     const File f = file_of(c, 0);
     std::map<int, std::int64_t> peaks;
@@ -196,7 +196,7 @@ TEST(PredictedTrace, MemoryHasTheEstimatesPeakOnEveryStage) {
 }
 
 TEST(PredictedTrace, ReadsBackItsOperationsOnly) {
-  const Case c = random_case(7);
+  const RandomCase c = random_case(7);
   const Trace trace = predicted_trace(c.program(), c.platform.cluster, c.platform.profile, 2);
   const Trace back = read_trace(write_trace(trace), "t.json");
   ASSERT_EQ(back.spans.size(), trace.spans.size());

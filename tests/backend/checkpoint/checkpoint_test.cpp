@@ -7,9 +7,12 @@
 #include "core/diagnostics.hpp"
 #include "core/numerics/small_float.hpp"
 #include "tests/backend/checkpoint/saved_runs.hpp"
+#include "tests/support/changed_plans.hpp"
 
 namespace pleat {
 namespace {
+
+using test::in_bf16;
 
 using test::fp32_plan;
 using test::SavedRun;
@@ -37,11 +40,6 @@ ExitCode code_of(SavedRun& run) {
     return e.exit_code();
   }
   return ExitCode::done;
-}
-
-Plan bf16(Plan plan) {
-  plan.precision = Precision::bf16;
-  return plan;
 }
 
 Plan nvfp4(Plan plan) {
@@ -97,25 +95,25 @@ TEST_P(Resume, IsBitwiseAnUninterruptedRun) {
   EXPECT_THAT(second.messages.front(), HasSubstr("going on after step 3"));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Plans, Resume,
-    ::testing::Values(Resumed{"Fp32", fp32_plan()}, Resumed{"DP2_PP2_EP2", fp32_plan(2, 2, 2)},
-                      Resumed{"InBackground", fp32_plan(2, 2, 2), true},
-                      Resumed{"Bf16", bf16(fp32_plan(2, 2, 2))},
-                      Resumed{"TP2_Bf16", bf16(tp_plan(2, 2, 4)), true},
-                      Resumed{"Nvfp4", nvfp4(fp32_plan(2, 2, 2))},
-                      Resumed{"KeptNarrow", kept_narrow(fp32_plan(2, 2, 2))},
-                      Resumed{"Halves", halves(fp32_plan(4, 2)), true},
-                      Resumed{"Unsharded", without_sharding(fp32_plan(4, 2))},
-                      Resumed{"EP4", fp32_plan(4, 4), true},
-                      Resumed{"TP4", tp_plan(4, 2, 4), true}),
-    [](const auto& i) { return std::string(i.param.name); });
+INSTANTIATE_TEST_SUITE_P(Plans, Resume,
+                         ::testing::Values(Resumed{"Fp32", fp32_plan()},
+                                           Resumed{"DP2_PP2_EP2", fp32_plan(2, 2, 2)},
+                                           Resumed{"InBackground", fp32_plan(2, 2, 2), true},
+                                           Resumed{"Bf16", in_bf16(fp32_plan(2, 2, 2))},
+                                           Resumed{"TP2_Bf16", in_bf16(tp_plan(2, 2, 4)), true},
+                                           Resumed{"Nvfp4", nvfp4(fp32_plan(2, 2, 2))},
+                                           Resumed{"KeptNarrow", kept_narrow(fp32_plan(2, 2, 2))},
+                                           Resumed{"Halves", halves(fp32_plan(4, 2)), true},
+                                           Resumed{"Unsharded", without_sharding(fp32_plan(4, 2))},
+                                           Resumed{"EP4", fp32_plan(4, 4), true},
+                                           Resumed{"TP4", tp_plan(4, 2, 4), true}),
+                         [](const auto& i) { return std::string(i.param.name); });
 
 // Beside each bf16 weight its fp32 one; what a router adds to its scores is in fp32 throughout.
 TEST(Checkpoint, HoldsBf16WeightsAndWhatTheyAreRoundedFrom) {
   const TemporaryFolder folder;
   SavedRun run{.model = test::biased(test::small_moe()),
-               .plan = bf16(fp32_plan(2, 2)),
+               .plan = in_bf16(fp32_plan(2, 2)),
                .steps = 2,
                .save = folder.path()};
   run.config.adamw.lr = 0.01;
@@ -149,7 +147,7 @@ TEST(Checkpoint, HoldsBf16WeightsAndWhatTheyAreRoundedFrom) {
 // The weights that training read are the ones that an export in bf16 has.
 TEST(Checkpoint, ExportsTheBf16Weights) {
   const TemporaryFolder folder, exported;
-  SavedRun run{.plan = bf16(fp32_plan(2, 2)), .steps = 1, .save = folder.path()};
+  SavedRun run{.plan = in_bf16(fp32_plan(2, 2)), .steps = 1, .save = folder.path()};
   run.model.model_type = "qwen2_moe";
   (void)run.run();
   const std::string saved = folder / "step_00000001";

@@ -118,7 +118,7 @@ std::string file_of(const std::string& header, std::size_t data) {
   return bytes + header + std::string(data, '\0');
 }
 
-std::string problem_of(const std::string& bytes) {
+std::string header_problem(const std::string& bytes) {
   try {
     (void)read_safetensors_header(std::as_bytes(std::span(bytes)), "f");
   } catch (const ConfigError& e) {
@@ -133,21 +133,21 @@ std::string entry(const std::string& type, const std::string& shape, const std::
 }
 
 TEST(Safetensors, BrokenFilesAreRefused) {
-  EXPECT_THAT(problem_of("abc"), HasSubstr("3 bytes are too few"));
+  EXPECT_THAT(header_problem("abc"), HasSubstr("3 bytes are too few"));
   std::string huge(8, '\0');
   const std::uint64_t length = 100'000'001;
   std::memcpy(huge.data(), &length, 8);
-  EXPECT_THAT(problem_of(huge), HasSubstr("a header of 100000001 bytes; at most 100000000"));
-  EXPECT_THAT(problem_of(file_of("{}", 0).substr(0, 9)), HasSubstr("truncated"));
-  EXPECT_THAT(problem_of(file_of("[]", 0)), HasSubstr("no JSON object"));
-  EXPECT_THAT(problem_of(file_of("{\"a\":1}", 0)), HasSubstr("a: is no object"));
-  EXPECT_EQ(problem_of(file_of("{}", 0)), "accepted");
-  EXPECT_THAT(problem_of(file_of("{}", 4)), HasSubstr("4 bytes of data, the tensors cover 0"));
+  EXPECT_THAT(header_problem(huge), HasSubstr("a header of 100000001 bytes; at most 100000000"));
+  EXPECT_THAT(header_problem(file_of("{}", 0).substr(0, 9)), HasSubstr("truncated"));
+  EXPECT_THAT(header_problem(file_of("[]", 0)), HasSubstr("no JSON object"));
+  EXPECT_THAT(header_problem(file_of("{\"a\":1}", 0)), HasSubstr("a: is no object"));
+  EXPECT_EQ(header_problem(file_of("{}", 0)), "accepted");
+  EXPECT_THAT(header_problem(file_of("{}", 4)), HasSubstr("4 bytes of data, the tensors cover 0"));
 }
 
 TEST(Safetensors, BrokenEntriesAreRefused) {
   const auto one = [](const std::string& value, std::size_t data) {
-    return problem_of(file_of("{\"a\":" + value + "}", data));
+    return header_problem(file_of("{\"a\":" + value + "}", data));
   };
   EXPECT_EQ(one(entry("F32", "[2]", "[0,8]"), 8), "accepted");
   EXPECT_THAT(one(entry("F33", "[2]", "[0,8]"), 8), HasSubstr("a: unknown dtype \"F33\""));
@@ -161,19 +161,19 @@ TEST(Safetensors, BrokenEntriesAreRefused) {
   EXPECT_THAT(one(entry("F4", "[3]", "[0,2]"), 2), HasSubstr("12 bits are no whole bytes"));
   EXPECT_THAT(one(entry("F32", "[4611686018427387904,4]", "[0,0]"), 0), HasSubstr("64-bit"));
   EXPECT_THAT(one("{\"dtype\":\"F32\",\"shape\":[]}", 0), HasSubstr("exactly dtype, shape"));
-  EXPECT_THAT(problem_of(file_of("{\"__metadata__\":{\"a\":1}}", 0)),
+  EXPECT_THAT(header_problem(file_of("{\"__metadata__\":{\"a\":1}}", 0)),
               HasSubstr("strings to strings"));
 }
 
 TEST(Safetensors, HolesOverlapsAndDuplicatesAreRefused) {
   const auto two = [](const std::string& a, const std::string& b, std::size_t data) {
-    return problem_of(file_of("{\"a\":" + a + ",\"b\":" + b + "}", data));
+    return header_problem(file_of("{\"a\":" + a + ",\"b\":" + b + "}", data));
   };
   const std::string first = entry("U8", "[4]", "[0,4]");
   EXPECT_EQ(two(entry("U8", "[4]", "[4,8]"), first, 8), "accepted");
   EXPECT_THAT(two(first, entry("U8", "[4]", "[5,9]"), 9), HasSubstr("begins at byte 5"));
   EXPECT_THAT(two(first, entry("U8", "[4]", "[3,7]"), 7), HasSubstr("begins at byte 3"));
-  EXPECT_THAT(problem_of(file_of("{\"a\":" + first + ",\"a\":" + first + "}", 4)),
+  EXPECT_THAT(header_problem(file_of("{\"a\":" + first + ",\"a\":" + first + "}", 4)),
               HasSubstr("duplicate"));
 }
 

@@ -20,13 +20,13 @@ using testing::HasSubstr;
 
 const std::string kFolder = std::string(PLEAT_SOURCE_DIR) + "/tests/backend/data/tokenizers/";
 
-const JsonValue& golden() {
+const JsonValue& golden_texts() {
   static const JsonValue json =
       parse_json(read_text_file(kFolder + "expected.json"), "expected.json");
   return json;
 }
 
-std::string bytes_of(const JsonValue& text) {
+std::string text_bytes(const JsonValue& text) {
   if (const JsonValue* plain = text.find("text")) return *plain->as_string();
   const std::string& hex = *text.find("hex")->as_string();
   std::string bytes;
@@ -58,14 +58,14 @@ class Goldens : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(Goldens, IdsAreThoseOfThePackage) {
-  const auto& texts = golden().find("texts")->items();
-  const auto& ids = golden().find("ids")->find(GetParam())->items();
+  const auto& texts = golden_texts().find("texts")->items();
+  const auto& ids = golden_texts().find("ids")->find(GetParam())->items();
   ASSERT_EQ(texts.size(), ids.size());
   ASSERT_GE(texts.size(), 60U);
   const auto encoder = tokenizer_->encoder();
   for (int round = 0; round < 2; ++round) {  // the second one finds its words in the cache
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      const std::string text = bytes_of(texts[i]);
+      const std::string text = text_bytes(texts[i]);
       std::vector<std::int32_t> got;
       encoder->encode(text, true, got);
       if (const std::string* expected = ids[i].as_string()) {
@@ -78,13 +78,13 @@ TEST_P(Goldens, IdsAreThoseOfThePackage) {
 }
 
 TEST_P(Goldens, TokensDecodeAsThePackageDecodesThem) {
-  const auto& texts = golden().find("texts")->items();
-  const auto& decoded = golden().find("decoded")->find(GetParam())->items();
+  const auto& texts = golden_texts().find("texts")->items();
+  const auto& decoded = golden_texts().find("decoded")->find(GetParam())->items();
   const auto encoder = tokenizer_->encoder();
   std::size_t which = 0;
   for (const std::size_t i : {2, 14, 15}) {
     std::vector<std::int32_t> ids;
-    encoder->encode(bytes_of(texts[i]), false, ids);
+    encoder->encode(text_bytes(texts[i]), false, ids);
     EXPECT_EQ(tokenizer_->decode(ids), *decoded[which++].as_string()) << "text " << i;
   }
 }
@@ -100,9 +100,10 @@ TEST(TokenizerGoldens, EveryFileIsTested) {
   for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
     if (entry.path().filename() == "expected.json") continue;
     ++files;
-    EXPECT_NE(golden().find("ids")->find(entry.path().stem().string()), nullptr) << entry.path();
+    EXPECT_NE(golden_texts().find("ids")->find(entry.path().stem().string()), nullptr)
+        << entry.path();
   }
-  EXPECT_EQ(files, golden().find("ids")->members().size());
+  EXPECT_EQ(files, golden_texts().find("ids")->members().size());
   EXPECT_EQ(files, 14U);
 }
 

@@ -20,7 +20,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const NcclFunctions& fake() {
+const NcclFunctions& fake_with_windows() {
   static const auto functions = load_nccl(PLEAT_FAKE_NCCL);
   return *functions;
 }
@@ -56,35 +56,35 @@ Log& the_log() {
 // The stand-in's functions, which are written down.
 std::shared_ptr<NcclFunctions> logged() {
   the_log().events.clear();
-  auto f = std::make_shared<NcclFunctions>(fake());
+  auto f = std::make_shared<NcclFunctions>(fake_with_windows());
   f->comm_init_rank_config = [](NcclComm* comm, int ranks, NcclId id, int rank,
                                 NcclConfig* config) {
-    const int result = fake().comm_init_rank_config(comm, ranks, id, rank, config);
+    const int result = fake_with_windows().comm_init_rank_config(comm, ranks, id, rank, config);
     const std::lock_guard lock(the_log().mutex);
     the_log().groups[*comm] = id.bytes;
     return result;
   };
   f->mem_alloc = [](void** data, std::size_t bytes) {
-    const int result = fake().mem_alloc(data, bytes);
+    const int result = fake_with_windows().mem_alloc(data, bytes);
     the_log().add(Call::allocate, nullptr, *data);
     return result;
   };
   f->mem_free = [](void* data) {
     the_log().add(Call::free, nullptr, data);
-    return fake().mem_free(data);
+    return fake_with_windows().mem_free(data);
   };
   f->comm_window_register = [](NcclComm comm, void* data, std::size_t bytes, NcclWindow* w,
                                int flags) {
     the_log().add(Call::open, comm, data);
-    return fake().comm_window_register(comm, data, bytes, w, flags);
+    return fake_with_windows().comm_window_register(comm, data, bytes, w, flags);
   };
   f->comm_window_deregister = [](NcclComm comm, NcclWindow w) {
     the_log().add(Call::close, comm, nullptr);
-    return fake().comm_window_deregister(comm, w);
+    return fake_with_windows().comm_window_deregister(comm, w);
   };
   f->comm_destroy = [](NcclComm comm) {
     the_log().add(Call::end, comm, nullptr);
-    return fake().comm_destroy(comm);
+    return fake_with_windows().comm_destroy(comm);
   };
   return f;
 }
@@ -110,7 +110,7 @@ const DeviceCase& case_named(const std::string& name) {
   return *std::ranges::find(all, name, &DeviceCase::name);
 }
 
-TrainConfig config_of(const DeviceCase& c) {
+TrainConfig device_config(const DeviceCase& c) {
   TrainConfig config = small_config(2);
   config.forced_routing = c.forced;
   skew(config);
@@ -119,7 +119,7 @@ TrainConfig config_of(const DeviceCase& c) {
 
 TrainResult train_with(const DeviceCase& c, const std::shared_ptr<const NcclFunctions>& functions,
                        const NcclSettings& settings) {
-  TrainConfig config = config_of(c);
+  TrainConfig config = device_config(c);
   config.poison = false;
   config.make_device = [](Rank) {
     return std::make_unique<CheckingDevice>(
@@ -151,7 +151,7 @@ void expect_blocks(const DeviceCase& c, const TrainResult& result) {
 
 void expect_host_bits(const DeviceCase& c, const TrainResult& there) {
   const TrainResult here =
-      train(compile(c.model, c.workload, c.plan, Runtime::pleat), config_of(c));
+      train(compile(c.model, c.workload, c.plan, Runtime::pleat), device_config(c));
   expect_same_bits(there.gradients, here.gradients);
   expect_same_bits(there.weights, here.weights);
 }
@@ -239,7 +239,7 @@ TEST(NcclWindows, NobodyAskedForThem) {
 TEST(NcclWindows, LibraryThatHasNone) {
   const auto old = load_nccl(PLEAT_FAKE_NCCL_OLD);
   EXPECT_FALSE(old->has_windows());
-  EXPECT_TRUE(fake().has_windows());
+  EXPECT_TRUE(fake_with_windows().has_windows());
   Lines lines;
   const DeviceCase& c = case_named("Zero2");
   expect_host_bits(c, train_with(c, old, lines.settings()));
@@ -321,7 +321,7 @@ TEST(NcclWindows, RegistrationThatOneMemberIsRefused) {
   asked = 0;
   f->comm_window_register = [](NcclComm comm, void* data, std::size_t bytes, NcclWindow* w,
                                int flags) {
-    return asked++ == 0 ? 5 : fake().comm_window_register(comm, data, bytes, w, flags);
+    return asked++ == 0 ? 5 : fake_with_windows().comm_window_register(comm, data, bytes, w, flags);
   };
   EXPECT_THAT(sum_in_window(f, lines), Each(""));
   EXPECT_THAT(lines.said(),
@@ -349,7 +349,7 @@ TEST(NcclWindows, RegistrationThatGivesNone) {
 TEST(NcclWindows, LostRankEndsTheOthers) {
   Lines lines;
   const DeviceCase& c = case_named("Zero2");
-  TrainConfig config = config_of(c);
+  TrainConfig config = device_config(c);
   config.poison = false;
   config.make_device = [](Rank) { return std::make_unique<CheckingDevice>(true); };
   config.before_op = [](Rank rank, const Op& op, int step) {

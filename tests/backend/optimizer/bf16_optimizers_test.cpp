@@ -11,13 +11,13 @@
 namespace pleat {
 namespace {
 
-struct Case {
+struct Bf16Case {
   const char* name;
   void (*change)(Plan&);
-  friend std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.name; }
+  friend std::ostream& operator<<(std::ostream& out, const Bf16Case& c) { return out << c.name; }
 };
 
-constexpr Case kCases[] = {
+constexpr Bf16Case kCases[] = {
     {"adamw", [](Plan&) {}},
     {"sgd", [](Plan& p) { p.optimizer.kind = OptimizerKind::sgd; }},
     {"lamb", [](Plan& p) { p.optimizer.kind = OptimizerKind::lamb; }},
@@ -53,9 +53,9 @@ constexpr Case kCases[] = {
      [](Plan& p) { p.optimizer.cpu_offload = 0.45, p.optimizer.state_offload = 0.3; }},
 };
 
-class InBf16 : public testing::TestWithParam<Case> {};
+class InBf16 : public testing::TestWithParam<Bf16Case> {};
 
-std::vector<Plan> layouts(const Case& c) {
+std::vector<Plan> optimizer_layouts(const Bf16Case& c) {
   std::vector<Plan> all{test::fp32_plan(2, 2), test::tp_plan(2, 2, 2, 2)};
   for (Plan& p : all) c.change(p);
   return all;
@@ -64,7 +64,7 @@ std::vector<Plan> layouts(const Case& c) {
 TEST_P(InBf16, FollowsFp32) {
   TrainConfig config = test::small_config(8);
   config.adamw.lr = 2e-3;
-  for (Plan plan : layouts(GetParam())) {
+  for (Plan plan : optimizer_layouts(GetParam())) {
     Plan fp32 = plan;
     fp32.optimizer.main_params = DType::fp32;
     const TrainResult wide = test::run(test::small_moe(), fp32, config);
@@ -81,7 +81,7 @@ TEST_P(InBf16, FollowsFp32) {
 TEST_P(InBf16, HoldsAsManyBytesAsPredicted) {
   TrainConfig config = test::small_config(2);
   config.forced_routing = true;
-  for (Plan plan : layouts(GetParam())) {
+  for (Plan plan : optimizer_layouts(GetParam())) {
     plan.precision = Precision::bf16;
     test::expect_peaks(test::small_moe(), plan, config, false);
   }

@@ -8,7 +8,7 @@
 namespace pleat {
 namespace {
 
-std::string error_of(const std::string& text) {
+std::string parse_error_of(const std::string& text) {
   try {
     (void)parse_json(text, "f.json");
   } catch (const ConfigError& error) {
@@ -49,12 +49,12 @@ TEST(ParseJson, ScalarRootsAndByteOrderMark) {
 }
 
 TEST(ParseJson, NotANumber) {
-  EXPECT_EQ(error_of("{\n \"x\": NaN,\n \"y\": -Infinity\n}"),
+  EXPECT_EQ(parse_error_of("{\n \"x\": NaN,\n \"y\": -Infinity\n}"),
             "error: f.json:2:7: NaN is not a JSON number\n  hint: write a finite number\n"
             "error: f.json:3:7: -Infinity is not a JSON number\n  hint: write a finite number");
-  EXPECT_EQ(error_of("{\"a\": {\"x\": [1, 1e400]}}"),
+  EXPECT_EQ(parse_error_of("{\"a\": {\"x\": [1, 1e400]}}"),
             "error: f.json:1:17: a.x[1]: 1e400 is not a JSON number: too large for a double");
-  EXPECT_EQ(error_of("[nan]"), "error: f.json:1:2: [0]: nan is not a JSON number");
+  EXPECT_EQ(parse_error_of("[nan]"), "error: f.json:1:2: [0]: nan is not a JSON number");
 }
 
 TEST(ParseJson, NonFiniteOnlyWhereAllowed) {
@@ -67,48 +67,48 @@ TEST(ParseJson, NonFiniteOnlyWhereAllowed) {
 }
 
 TEST(ParseJson, DuplicateKeysNameBothPlaces) {
-  EXPECT_EQ(error_of("{\"plan\": {\n  \"tp\": 1,\n  \"pp\": 2,\n  \"tp\": 4\n}, \"tp\": 1}"),
+  EXPECT_EQ(parse_error_of("{\"plan\": {\n  \"tp\": 1,\n  \"pp\": 2,\n  \"tp\": 4\n}, \"tp\": 1}"),
             "error: f.json:4:3: plan.tp: duplicate key; first at line 2, column 3\n"
             "  hint: keep one of the two");
-  EXPECT_EQ(error_of("{\"a\":1,\"\\u0061\":2}"),
+  EXPECT_EQ(parse_error_of("{\"a\":1,\"\\u0061\":2}"),
             "error: f.json:1:8: a: duplicate key; first at line 1, column 2\n  hint: keep one of "
             "the two");
 }
 
 TEST(ParseJson, IntegersBeyond64Bits) {
-  EXPECT_EQ(error_of("{\"h\": 9223372036854775808}"),
+  EXPECT_EQ(parse_error_of("{\"h\": 9223372036854775808}"),
             "error: f.json:1:7: h: 9223372036854775808 does not fit a 64-bit integer");
-  EXPECT_EQ(error_of("{\"h\": 18446744073709551616, \"i\": -9223372036854775809}"),
+  EXPECT_EQ(parse_error_of("{\"h\": 18446744073709551616, \"i\": -9223372036854775809}"),
             "error: f.json:1:7: h: 18446744073709551616 does not fit a 64-bit integer\n"
             "error: f.json:1:34: i: -9223372036854775809 does not fit a 64-bit integer");
 }
 
 TEST(ParseJson, Limits) {
   const auto nested = [](int depth) { return std::string(depth, '[') + std::string(depth, ']'); };
-  EXPECT_EQ(error_of(nested(64)), "accepted");
-  EXPECT_EQ(error_of(nested(65)), "error: f.json:1:65: nested deeper than 64 levels");
-  EXPECT_EQ(error_of(std::string(2'000'000, '[')),
+  EXPECT_EQ(parse_error_of(nested(64)), "accepted");
+  EXPECT_EQ(parse_error_of(nested(65)), "error: f.json:1:65: nested deeper than 64 levels");
+  EXPECT_EQ(parse_error_of(std::string(2'000'000, '[')),
             "error: f.json:1:65: nested deeper than 64 levels");
-  EXPECT_EQ(error_of("\"" + std::string(kMaxJsonString, 'a') + "\""), "accepted");
-  EXPECT_EQ(error_of("\"" + std::string(kMaxJsonString + 1, 'a') + "\""),
+  EXPECT_EQ(parse_error_of("\"" + std::string(kMaxJsonString, 'a') + "\""), "accepted");
+  EXPECT_EQ(parse_error_of("\"" + std::string(kMaxJsonString + 1, 'a') + "\""),
             "error: f.json:1:1: string of 1048577 bytes; at most 1048576 are allowed");
   std::string many = "[0";
   for (std::size_t i = 1; i < kMaxJsonItems; ++i) many += ",0";
-  EXPECT_EQ(error_of(many + "]"), "accepted");
-  EXPECT_EQ(error_of(many + ",0]"),
+  EXPECT_EQ(parse_error_of(many + "]"), "accepted");
+  EXPECT_EQ(parse_error_of(many + ",0]"),
             "error: f.json:1:1: [1000001]: more than 1000000 entries in one array or object");
-  EXPECT_EQ(error_of(std::string(kMaxFileBytes + 1, ' ')),
+  EXPECT_EQ(parse_error_of(std::string(kMaxFileBytes + 1, ' ')),
             "error: f.json: 16777217 bytes; at most 16777216 are allowed");
 }
 
 TEST(ParseJson, SyntaxErrorsHavePlaceAndLine) {
   for (const char* bad : {"", "{\"a\":1,}", "[1 2]", "{\"a\" 1}", "{'a':1}", "// c\n1", "[1]]",
                           "tru", "\"\xFF\"", "\"\\ud800\"", "{\"a\":", "01", "+1", ".5"}) {
-    const std::string message = error_of(bad);
+    const std::string message = parse_error_of(bad);
     EXPECT_NE(message.find("error: f.json:"), std::string::npos) << bad << " gave " << message;
     EXPECT_NE(message.find("not valid JSON"), std::string::npos) << bad << " gave " << message;
   }
-  const std::string message = error_of("{\n  \"a\": 1,\n  \"b\": ,\n}");
+  const std::string message = parse_error_of("{\n  \"a\": 1,\n  \"b\": ,\n}");
   EXPECT_EQ(message.find("error: f.json:3:8: b: not valid JSON: "), 0U) << message;
   EXPECT_NE(message.find("hint: the line reads:   \"b\": ,"), std::string::npos) << message;
 }

@@ -14,7 +14,7 @@ namespace {
 
 // "F0.1 I0.0 W0.0 B1.1": forward, input gradients, weight gradients, whole backward; "+": with
 // next.
-std::string text(const Schedule& s, int stage) {
+std::string split_text(const Schedule& s, int stage) {
   std::string out;
   for (const Slot& slot : pipeline_order(s, Stage{stage})) {
     if (!out.empty()) out += ' ';
@@ -35,16 +35,16 @@ Schedule schedule(PipelineSchedule kind, int pp, int microbatches, bool paired =
 
 TEST(SplitOrder, ZbH1DelaysWeightGradientsByTheStage) {
   const Schedule s = schedule(PipelineSchedule::zb_h1, 2, 3);
-  EXPECT_EQ(text(s, 0), "F0.0 F1.0 I0.0 W0.0 F2.0 I1.0 W1.0 I2.0 W2.0");
-  EXPECT_EQ(text(s, 1), "F0.0 I0.0 F1.0 I1.0 W0.0 F2.0 I2.0 W1.0 W2.0");
+  EXPECT_EQ(split_text(s, 0), "F0.0 F1.0 I0.0 W0.0 F2.0 I1.0 W1.0 I2.0 W2.0");
+  EXPECT_EQ(split_text(s, 1), "F0.0 I0.0 F1.0 I1.0 W0.0 F2.0 I2.0 W1.0 W2.0");
 }
 
 TEST(SplitOrder, ZbVOfTwoStages) {
   const Schedule s = schedule(PipelineSchedule::zb_v, 2, 3);
-  EXPECT_EQ(text(s, 0),
+  EXPECT_EQ(split_text(s, 0),
             "F0.0 F1.0 F2.0 F0.1 I0.1 W0.1 F1.1 I1.1 W1.1 I0.0 W0.0 F2.1 I2.1 W2.1 I1.0 W1.0 I2.0 "
             "W2.0");
-  EXPECT_EQ(text(s, 1),
+  EXPECT_EQ(split_text(s, 1),
             "F0.0 F0.1 F1.0 F1.1 I0.1 W0.1 F2.0 I0.0 W0.0 F2.1 I1.1 W1.1 I1.0 I2.1 I2.0 W1.0 W2.1 "
             "W2.0");
 }
@@ -52,8 +52,8 @@ TEST(SplitOrder, ZbVOfTwoStages) {
 // Both stages are ends and middles; 0 and 1 start at stage 0, 2 and 3 at stage 1.
 TEST(SplitOrder, DualPipeOfTwoStages) {
   const Schedule s = schedule(PipelineSchedule::dualpipe, 2, 4, true);
-  EXPECT_EQ(text(s, 0), "F0.0 F2.1 F1.0 B2.1 F3.1+ B0.0 B3.1 I1.0 W1.0");
-  EXPECT_EQ(text(s, 1), "F2.1 F0.0 F3.1 B0.0 F1.0+ B2.1 B1.0 I3.1 W3.1");
+  EXPECT_EQ(split_text(s, 0), "F0.0 F2.1 F1.0 B2.1 F3.1+ B0.0 B3.1 I1.0 W1.0");
+  EXPECT_EQ(split_text(s, 1), "F2.1 F0.0 F3.1 B0.0 F1.0+ B2.1 B1.0 I3.1 W3.1");
 }
 
 TEST(SplitOrder, VirtualStages) {

@@ -19,7 +19,7 @@
 namespace pleat {
 namespace {
 
-Op op_of(Module module, const std::string& name) {
+Op made_op(Module module, const std::string& name) {
   Op op;
   op.module = module;
   op.name = name;
@@ -83,8 +83,8 @@ INSTANTIATE_TEST_SUITE_P(Shipped, ScopesOf, ::testing::ValuesIn(config_names(Con
                          });
 
 TEST(GraphScope, HoldsModules) {
-  const Op core = op_of(Module::core_attn, "attn"), norm = op_of(Module::layernorm, "mlp_norm"),
-           top = op_of(Module::router, "topk"), row = op_of(Module::dispatch, "permute");
+  const Op core = made_op(Module::core_attn, "attn"), norm = made_op(Module::layernorm, "mlp_norm"),
+           top = made_op(Module::router, "topk"), row = made_op(Module::dispatch, "permute");
   const auto held = [&](CudaGraph scope) {
     std::string names;
     for (const Op* op : {&core, &norm, &top, &row}) {

@@ -15,7 +15,7 @@
 namespace pleat {
 namespace {
 
-constexpr std::int64_t kSeq = 4096;
+constexpr std::int64_t kLongSeq = 4096;
 
 struct Moved {
   OpKind kind;
@@ -38,7 +38,7 @@ Exchanges exchanges(const std::string& model, int tp, int cp, bool backward,
   plan.attention.cp = cp;
   plan.cp_comm = CpComm::all_gather;
   const Program program =
-      compile(m, {.seq_len = kSeq, .global_batch = 1}, plan, Runtime::megatron);
+      compile(m, {.seq_len = kLongSeq, .global_batch = 1}, plan, Runtime::megatron);
   const StageProgram& stage = program.stages[0];
   Exchanges found;
   for (const LayerInstance& instance : stage.chunks[0].instances) {
@@ -63,7 +63,7 @@ Exchanges exchanges(const std::string& model, int tp, int cp, bool backward,
 // gated_delta_net.py: q, k, v, gate, beta and alpha to heads, the gated norm's result back).
 TEST(HybridContext, GatedDeltaNetExchangesChannelsForTokens) {
   const auto gdn = [](const LayerTraits& t) { return t.mixer == Mixer::gated_delta_net; };
-  const std::int64_t rows = kSeq / 4, heads = 32 / 2;
+  const std::int64_t rows = kLongSeq / 4, heads = 32 / 2;
   const std::int64_t keys = 16 * 128 / 2, values = 32 * 128 / 2;
   const Exchanges forward{
       {"in_proj.heads", {OpKind::all_to_all, rows * (2 * keys + values)}},
@@ -85,7 +85,7 @@ TEST(HybridContext, MambaCopiesGroupsThatSeveralRanksNeed) {
   const auto mamba = [](const LayerTraits& t) { return t.mixer == Mixer::mamba2; };
   const std::int64_t inner = 64 * 64, state = 128;
   for (const auto& [cp, groups] : {std::pair{8, 8}, std::pair{16, 16}}) {
-    const std::int64_t rows = kSeq / cp;
+    const std::int64_t rows = kLongSeq / cp;
     const Exchanges forward{
         {"in_proj.heads", {OpKind::all_to_all, rows * (inner + 2 * groups * state)}},
         {"out_gate.heads", {OpKind::all_to_all, rows * inner}},
@@ -98,7 +98,7 @@ TEST(HybridContext, MambaCopiesGroupsThatSeveralRanksNeed) {
 // DeepSeek-V3.2: the latent of 512 with a rotary part of 64, and the indexer's key of 128 (dsa.py).
 TEST(HybridContext, SparseAttentionGathersLatentsAndIndexKeys) {
   const auto sparse = [](const LayerTraits& t) { return t.sparse; };
-  const std::int64_t rows = kSeq / 2;
+  const std::int64_t rows = kLongSeq / 2;
   EXPECT_EQ(exchanges("deepseek-v3.2", 1, 2, false, sparse),
             (Exchanges{{"kv.cp", {OpKind::all_gather, rows * 576}},
                        {"index.k.cp", {OpKind::all_gather, rows * 128}}}));

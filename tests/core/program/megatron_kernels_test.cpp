@@ -11,22 +11,22 @@
 namespace pleat {
 namespace {
 
-struct Moved {  // times that operands move
+struct MovedTimes {  // times that operands move
   double forward = -1, backward = -1;
   double codes = -1, codes_backward = -1;  // of what quantises the result, and its gradient
-  bool operator==(const Moved&) const = default;
+  bool operator==(const MovedTimes&) const = default;
 };
-void PrintTo(const Moved& m, std::ostream* to) {
+void PrintTo(const MovedTimes& m, std::ostream* to) {
   *to << m.forward << " " << m.backward << " " << m.codes << " " << m.codes_backward;
 }
 
-Moved moved(const ModelSpec& model, Precision precision, CudaGraph graph, Runtime runtime) {
+MovedTimes moved(const ModelSpec& model, Precision precision, CudaGraph graph, Runtime runtime) {
   Plan plan = test::fp32_plan();
   plan.precision = precision;
   plan.fp8_params = false;
   plan.cuda_graph = graph;
   const Program program = compile(model, {.seq_len = 32, .global_batch = 8}, plan, runtime);
-  Moved result;
+  MovedTimes result;
   for (const LayerProgram& layer : program.stages[0].layers) {
     if (layer.kind != LayerKind::moe) continue;
     const auto read = [&](const std::vector<Op>& ops, const std::string& act, double& own,
@@ -51,10 +51,10 @@ TEST(MegatronKernels, OneGraphInNarrowNumbersMakesCodesInTheProducts) {
   const auto with = [&](Precision p, CudaGraph graph) {
     return moved(model, p, graph, Runtime::megatron);
   };
-  EXPECT_EQ(with(Precision::mxfp8, CudaGraph::full_iteration), (Moved{0, 0, 0, 0}));
-  EXPECT_EQ(with(Precision::nvfp4, CudaGraph::full_iteration), (Moved{0, 0, 0, 0}));
-  EXPECT_EQ(with(Precision::nvfp4, CudaGraph::partial), (Moved{1, 1, 1, 1}));
-  EXPECT_EQ(with(Precision::bf16, CudaGraph::full_iteration), (Moved{1, 1, -1, -1}));
+  EXPECT_EQ(with(Precision::mxfp8, CudaGraph::full_iteration), (MovedTimes{0, 0, 0, 0}));
+  EXPECT_EQ(with(Precision::nvfp4, CudaGraph::full_iteration), (MovedTimes{0, 0, 0, 0}));
+  EXPECT_EQ(with(Precision::nvfp4, CudaGraph::partial), (MovedTimes{1, 1, 1, 1}));
+  EXPECT_EQ(with(Precision::bf16, CudaGraph::full_iteration), (MovedTimes{1, 1, -1, -1}));
 }
 
 // What no kernel of Pleat's does is not left out of the price.
@@ -62,9 +62,9 @@ TEST(MegatronKernels, PleatMovesWhatItsKernelsDo) {
   const ModelSpec model = test::in_blocks(test::small_moe());
   for (const CudaGraph graph : {CudaGraph::none, CudaGraph::full_iteration}) {
     const auto with = [&](Precision p) { return moved(model, p, graph, Runtime::pleat); };
-    EXPECT_EQ(with(Precision::nvfp4), (Moved{1, 1, 1, 1}));
-    EXPECT_EQ(with(Precision::mxfp8), (Moved{1, 1, -1, 1}));  // makes its codes itself
-    EXPECT_EQ(with(Precision::bf16), (Moved{1, 1, -1, -1}));
+    EXPECT_EQ(with(Precision::nvfp4), (MovedTimes{1, 1, 1, 1}));
+    EXPECT_EQ(with(Precision::mxfp8), (MovedTimes{1, 1, -1, 1}));  // makes its codes itself
+    EXPECT_EQ(with(Precision::bf16), (MovedTimes{1, 1, -1, -1}));
   }
 }
 
@@ -74,11 +74,11 @@ TEST(MegatronKernels, BiasesOfExpertsAreChainsOrPassesOfTheirOwn) {
   const auto with = [&](CudaGraph graph, Runtime runtime) {
     return moved(model, Precision::bf16, graph, runtime);
   };
-  EXPECT_EQ(with(CudaGraph::none, Runtime::megatron), (Moved{12, 11.5}));
-  EXPECT_EQ(with(CudaGraph::full_iteration, Runtime::megatron), (Moved{7, 3.9}));
+  EXPECT_EQ(with(CudaGraph::none, Runtime::megatron), (MovedTimes{12, 11.5}));
+  EXPECT_EQ(with(CudaGraph::full_iteration, Runtime::megatron), (MovedTimes{7, 3.9}));
   // Of u, 4 h wide, a and y: SwiGLU moves 6 h, biases are added to u and y (5 h there and back);
   // its gradient moves 10 h, biases' gradients read du and twice dy.
-  const Moved pleat{1 + 10.0 / 6, 1 + 6.0 / 10};
+  const MovedTimes pleat{1 + 10.0 / 6, 1 + 6.0 / 10};
   EXPECT_EQ(with(CudaGraph::none, Runtime::pleat), pleat);
   EXPECT_EQ(with(CudaGraph::full_iteration, Runtime::pleat), pleat);
 }

@@ -10,7 +10,7 @@
 namespace pleat {
 namespace {
 
-StageProgram stage_of(int unit) {
+StageProgram stage_of_unit(int unit) {
   Plan plan = test::fp32_plan(2, 2);
   plan.precision = Precision::bf16;
   plan.recompute_full = true;
@@ -25,7 +25,7 @@ std::int64_t saved_bytes(const LayerProgram& layer) {
 }
 
 TEST(MergeLayers, AUnitOfTwoKeepsOneInput) {
-  const StageProgram alone = stage_of(1), pairs = stage_of(2);
+  const StageProgram alone = stage_of_unit(1), pairs = stage_of_unit(2);
   ASSERT_EQ(alone.chunks[0].instances.size(), 6u);  // embedding, four layers, head
   ASSERT_EQ(pairs.chunks[0].instances.size(), 4u);
   const LayerProgram& unit = pairs.program(pairs.chunks[0].instances[2]);
@@ -44,7 +44,7 @@ TEST(MergeLayers, AUnitOfTwoKeepsOneInput) {
 }
 
 TEST(MergeLayers, TheLastUnitMayBeShorter) {
-  const StageProgram stage = stage_of(3);
+  const StageProgram stage = stage_of_unit(3);
   ASSERT_EQ(stage.chunks[0].instances.size(), 4u);
   EXPECT_EQ(stage.program(stage.chunks[0].instances[1]).layers, 3);
   EXPECT_EQ(stage.program(stage.chunks[0].instances[2]).layers, 1);
@@ -53,7 +53,7 @@ TEST(MergeLayers, TheLastUnitMayBeShorter) {
 
 TEST(MergeLayers, EveryTensorIsWrittenBeforeItIsRead) {
   for (int unit : {2, 3, 4}) {
-    const StageProgram stage = stage_of(unit);
+    const StageProgram stage = stage_of_unit(unit);
     for (const LayerProgram& layer : stage.layers)
       EXPECT_EQ(test::problems_of(layer), std::vector<std::string>{});
   }

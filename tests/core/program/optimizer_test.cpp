@@ -27,7 +27,7 @@ StageProgram stage_of(const Plan& plan) {
 }
 
 // Elements of the state tensor of that name; -1 where there is none.
-std::int64_t elements(const StageProgram& stage, const std::string& name) {
+std::int64_t elements_of(const StageProgram& stage, const std::string& name) {
   const auto found = std::ranges::find(stage.state, name, &Tensor::name);
   return found == stage.state.end() ? -1 : found->elements({});
 }
@@ -43,10 +43,10 @@ std::vector<std::string> names(const StageProgram& stage, OpKind kind) {
 TEST(Optimizer, AdamKeepsTwoMomentsSgdOne) {
   const StageProgram adam = stage_of(bf16_plan()), sgd = stage_of(bf16_plan(OptimizerKind::sgd));
   const std::int64_t shard = adam.buckets[0].shard_elements;
-  EXPECT_EQ(elements(adam, "dense.exp_avg_sq"), shard);
-  EXPECT_EQ(elements(sgd, "dense.exp_avg_sq"), -1);
-  EXPECT_EQ(elements(sgd, "dense.exp_avg"), shard);
-  EXPECT_EQ(elements(sgd, "dense.main_params"), shard);
+  EXPECT_EQ(elements_of(adam, "dense.exp_avg_sq"), shard);
+  EXPECT_EQ(elements_of(sgd, "dense.exp_avg_sq"), -1);
+  EXPECT_EQ(elements_of(sgd, "dense.exp_avg"), shard);
+  EXPECT_EQ(elements_of(sgd, "dense.main_params"), shard);
   EXPECT_EQ(names(sgd, OpKind::adamw), std::vector<std::string>{});
   EXPECT_EQ(names(sgd, OpKind::momentum), (std::vector<std::string>{"dense.sgd", "expert.sgd"}));
 }
@@ -68,9 +68,9 @@ TEST(Optimizer, MuonTakesTheMatricesAndAdamTheRest) {
   EXPECT_EQ(muon.buckets[3].elements, 3 * 4 * (32 * 48 + 24 * 32));
   EXPECT_EQ(muon.buckets[1].elements, 0);
   EXPECT_EQ(muon.buckets[0].elements, 2 * 64 * 32 + (2 * 4 + 1) * 32);  // tables and norms
-  EXPECT_EQ(elements(muon, "dense.matrix.exp_avg_sq"), -1);
-  EXPECT_EQ(elements(muon, "dense.exp_avg_sq"), muon.buckets[0].shard_elements);
-  EXPECT_EQ(elements(muon, "dense.matrix.exp_avg"), muon.buckets[2].shard_elements);
+  EXPECT_EQ(elements_of(muon, "dense.matrix.exp_avg_sq"), -1);
+  EXPECT_EQ(elements_of(muon, "dense.exp_avg_sq"), muon.buckets[0].shard_elements);
+  EXPECT_EQ(elements_of(muon, "dense.matrix.exp_avg"), muon.buckets[2].shard_elements);
   EXPECT_EQ(names(muon, OpKind::adamw), std::vector<std::string>{"dense.adamw"});
   EXPECT_EQ(names(muon, OpKind::momentum),
             (std::vector<std::string>{"dense.matrix.momentum", "expert.matrix.momentum"}));
@@ -83,7 +83,7 @@ TEST(Optimizer, MuonDealsWholeMatricesToRanks) {
   const StageProgram stage = stage_of(plan);
   const std::vector<MatrixShape> owned = owned_matrices(stage, small_moe(), plan, 3);
   EXPECT_EQ(owned, (std::vector<MatrixShape>{{48, 32, 6}, {32, 24, 6}}));
-  EXPECT_EQ(elements(stage, "expert.matrix.workspace"), 3 * 48 * 32);
+  EXPECT_EQ(elements_of(stage, "expert.matrix.workspace"), 3 * 48 * 32);
   // Queries, keys and values apart; four ranks share 4 layers' 16 attention matrices and the rest.
   std::int64_t matrices = 0;
   for (const MatrixShape& m : owned_matrices(stage, small_moe(), plan, 2)) matrices += m.count;
@@ -144,7 +144,7 @@ TEST(Optimizer, MuonOfTheBackendStepsEachMatrixByItself) {
   }
   EXPECT_EQ(iterations, std::max(first, second));
   EXPECT_EQ(gathers, iterations);
-  EXPECT_EQ(elements(stage, "dense.matrix.workspace"), 3 * 96 * 32);
+  EXPECT_EQ(elements_of(stage, "dense.matrix.workspace"), 3 * 96 * 32);
 }
 
 // Blocks of 128 begin anew where ranks of tp hold the same elements, and with each unit.
@@ -154,9 +154,9 @@ TEST(Optimizer, BlocksOfScalesKeepToCopiesAndUnits) {
   b.shards = 2;
   b.shard_elements = 1000;
   b.copies = {{0, 100, 4}, {100, 50, 4}, {700, 600, 2, true}, {1900, 100, 1}};
-  const auto text = [&](std::int64_t shard, std::int64_t first, std::int64_t elements) {
+  const auto text = [&](std::int64_t shard, std::int64_t first, std::int64_t elements_of) {
     std::string s;
-    for (const ShardPart& p : shard_parts(b, shard, first, elements)) {
+    for (const ShardPart& p : shard_parts(b, shard, first, elements_of)) {
       s += std::to_string(p.whole) + ":" + std::to_string(p.first) + "+" +
            std::to_string(p.elements) + "/" + std::to_string(p.scales) + " ";
     }
@@ -192,9 +192,9 @@ TEST(Optimizer, ReloadedStateLivesInTheStepOnly) {
   const StageProgram stage = stage_of(plan);
   const BucketState& b = stage.buckets[0];
   EXPECT_EQ(b.reloaded_elements, (3 * b.shard_elements + 2) / 4);
-  EXPECT_EQ(elements(stage, "dense.exp_avg"), b.shard_elements - b.reloaded_elements);
-  EXPECT_EQ(elements(stage, "dense.reloaded.exp_avg"), b.reloaded_elements);
-  EXPECT_EQ(elements(stage, "dense.kept_on_host.exp_avg"), b.reloaded_elements);
+  EXPECT_EQ(elements_of(stage, "dense.exp_avg"), b.shard_elements - b.reloaded_elements);
+  EXPECT_EQ(elements_of(stage, "dense.reloaded.exp_avg"), b.reloaded_elements);
+  EXPECT_EQ(elements_of(stage, "dense.kept_on_host.exp_avg"), b.reloaded_elements);
   int transient = 0;
   for (const StepLifetime& life : stage.step_lives) {
     const Tensor& t = stage.state[life.tensor.index()];
@@ -214,9 +214,9 @@ TEST(Optimizer, TheHostStepsOnItsShare) {
   plan.optimizer.cpu_offload = 1;
   const StageProgram stage = stage_of(plan);
   const std::int64_t shard = stage.buckets[0].shard_elements;
-  EXPECT_EQ(elements(stage, "dense.exp_avg"), 0);
-  EXPECT_EQ(elements(stage, "dense.host.exp_avg"), shard);
-  EXPECT_EQ(elements(stage, "dense.host.gradients"), shard);
+  EXPECT_EQ(elements_of(stage, "dense.exp_avg"), 0);
+  EXPECT_EQ(elements_of(stage, "dense.host.exp_avg"), shard);
+  EXPECT_EQ(elements_of(stage, "dense.host.gradients"), shard);
   EXPECT_EQ(names(stage, OpKind::adamw),
             (std::vector<std::string>{"dense.host.adamw", "expert.host.adamw"}));
   EXPECT_EQ(names(stage, OpKind::offload),
@@ -234,14 +234,14 @@ TEST(Optimizer, NarrowCopiesBesideBf16Weights) {
   const std::int64_t attention = 32 * (32 + 16 + 16) + 32 * 32;
   const std::int64_t narrow = 4 * attention + 3 * (32 * 32 + 32 * 16) + 32 * 96 + 48 * 32;
   EXPECT_EQ(stage.buckets[0].narrow_elements, narrow);  // no tables, norms or routers
-  EXPECT_EQ(elements(stage, "dense.narrow_copies"), 2 * narrow);
+  EXPECT_EQ(elements_of(stage, "dense.narrow_copies"), 2 * narrow);
   EXPECT_EQ(stage.state[stage.buckets[0].weights.index()].dtype, DType::bf16);
   plan.precision = Precision::fp8;
-  EXPECT_EQ(elements(stage_of(plan), "dense.narrow_copies"), -1);  // the weights are fp8
+  EXPECT_EQ(elements_of(stage_of(plan), "dense.narrow_copies"), -1);  // the weights are fp8
   plan.fp8_params = false;
-  EXPECT_EQ(elements(stage_of(plan), "dense.narrow_copies"), 2 * narrow);
+  EXPECT_EQ(elements_of(stage_of(plan), "dense.narrow_copies"), 2 * narrow);
   plan.sharding = Sharding::zero3;
-  EXPECT_EQ(elements(stage_of(plan), "dense.narrow_copies"), -1);
+  EXPECT_EQ(elements_of(stage_of(plan), "dense.narrow_copies"), -1);
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ Plan narrow(Precision precision = Precision::mxfp8, Plan plan = fp32_plan()) {
   return plan;
 }
 
-LayerProgram layer_of(LayerKind kind, const ModelSpec& model, const Plan& plan,
-                      Runtime runtime = Runtime::pleat) {
+LayerProgram quantized_layer(LayerKind kind, const ModelSpec& model, const Plan& plan,
+                             Runtime runtime = Runtime::pleat) {
   const Program program = compile(model, {.seq_len = 32, .global_batch = 8}, plan, runtime);
   for (const LayerProgram& layer : program.stages[0].layers) {
     if (layer.kind == kind) return layer;
@@ -46,9 +46,9 @@ bool lives(const LayerProgram& layer, const std::string& tensor) {
 TEST(QuantizeFusion, WhatProductsAloneReadIsMadeAsCodes) {
   for (const Precision precision : {Precision::mxfp8, Precision::fp8_block}) {
     const ModelSpec model = in_blocks(test::small_moe());
-    const LayerProgram dense = layer_of(LayerKind::dense, model, narrow(precision));
+    const LayerProgram dense = quantized_layer(LayerKind::dense, model, narrow(precision));
     EXPECT_EQ(fused_names(dense.forward), (Names{"attn_norm", "mlp_norm", "mlp_act"}));
-    const LayerProgram moe = layer_of(LayerKind::moe, model, narrow(precision));
+    const LayerProgram moe = quantized_layer(LayerKind::moe, model, narrow(precision));
     EXPECT_EQ(fused_names(moe.forward), (Names{"attn_norm", "experts.act", "shared.act"}));
     EXPECT_EQ(named(moe.forward, "mlp_norm").kind, OpKind::rms_norm);  // the router reads it wide
     EXPECT_EQ(fused_names(moe.backward), Names{});
@@ -57,7 +57,7 @@ TEST(QuantizeFusion, WhatProductsAloneReadIsMadeAsCodes) {
       EXPECT_TRUE(lives(moe, std::string(gone) + ".row")) << gone;
     }
     const LayerProgram latent =
-        layer_of(LayerKind::moe, in_blocks(test::small_mla()), narrow(precision));
+        quantized_layer(LayerKind::moe, in_blocks(test::small_mla()), narrow(precision));
     EXPECT_TRUE(fused_names(latent.forward).contains("attn_norm"));
     EXPECT_GE(fused_names(latent.forward).size(), 4U);  // and that of the queries' latent
   }
@@ -65,7 +65,7 @@ TEST(QuantizeFusion, WhatProductsAloneReadIsMadeAsCodes) {
 
 TEST(QuantizeFusion, OperandsAreThoseOfThePartsInOrder) {
   const LayerProgram moe =
-      layer_of(LayerKind::moe, in_blocks(test::small_moe()), narrow(Precision::mxfp8));
+      quantized_layer(LayerKind::moe, in_blocks(test::small_moe()), narrow(Precision::mxfp8));
   const auto names = [&](const std::vector<TensorId>& ids) {
     std::vector<std::string> all;
     for (TensorId id : ids) all.push_back(moe.tensor(id).name);
@@ -88,7 +88,7 @@ TEST(QuantizeFusion, OperandsAreThoseOfThePartsInOrder) {
 // The sum with the residual is made in the same kernel, and kept.
 TEST(QuantizeFusion, ANormTakesTheSumBeforeIt) {
   const LayerProgram dense =
-      layer_of(LayerKind::dense, in_blocks(test::small_moe()), narrow(Precision::fp8_block));
+      quantized_layer(LayerKind::dense, in_blocks(test::small_moe()), narrow(Precision::fp8_block));
   const Op& norm = named(dense.forward, "mlp_norm");
   ASSERT_EQ(norm.in.size(), 3U);
   ASSERT_EQ(norm.out.size(), 4U);
@@ -102,21 +102,23 @@ TEST(QuantizeFusion, OthersStayAsTheyAre) {
   const ModelSpec model = in_blocks(test::small_moe());
   for (const Precision p : {Precision::fp32, Precision::bf16, Precision::fp8,
                             Precision::fp8_delayed, Precision::nvfp4}) {
-    const LayerProgram layer = layer_of(LayerKind::moe, model, narrow(p));
+    const LayerProgram layer = quantized_layer(LayerKind::moe, model, narrow(p));
     EXPECT_EQ(fused_names(layer.forward), Names{}) << name_of(p);
   }
-  EXPECT_EQ(fused_names(layer_of(LayerKind::moe, model, narrow(), Runtime::megatron).forward),
-            Names{});
+  EXPECT_EQ(
+      fused_names(quantized_layer(LayerKind::moe, model, narrow(), Runtime::megatron).forward),
+      Names{});
   ModelSpec centered = model;
   centered.norm = NormKind::layer_norm;
-  EXPECT_EQ(fused_names(layer_of(LayerKind::moe, centered, narrow()).forward),
+  EXPECT_EQ(fused_names(quantized_layer(LayerKind::moe, centered, narrow()).forward),
             (Names{"experts.act", "shared.act"}));
   ModelSpec clamped = model;
   clamped.activation = Activation::clamped_swiglu;
-  EXPECT_EQ(fused_names(layer_of(LayerKind::moe, clamped, narrow()).forward), Names{"attn_norm"});
+  EXPECT_EQ(fused_names(quantized_layer(LayerKind::moe, clamped, narrow()).forward),
+            Names{"attn_norm"});
   ModelSpec uneven = model;  // no whole blocks of 32 columns
   uneven.moe->ffn = 80;
-  EXPECT_EQ(fused_names(layer_of(LayerKind::moe, uneven, narrow()).forward),
+  EXPECT_EQ(fused_names(quantized_layer(LayerKind::moe, uneven, narrow()).forward),
             (Names{"attn_norm", "shared.act"}));
 }
 
@@ -125,14 +127,14 @@ TEST(QuantizeFusion, RecomputeDecidesFirst) {
   const ModelSpec model = in_blocks(test::small_moe());
   Plan full = narrow();
   full.recompute_full = true;
-  const LayerProgram moe = layer_of(LayerKind::moe, model, full);
+  const LayerProgram moe = quantized_layer(LayerKind::moe, model, full);
   EXPECT_EQ(fused_names(moe.forward), (Names{"attn_norm", "experts.act", "shared.act"}));
   EXPECT_EQ(fused_names(moe.backward),
             (Names{"attn_norm.again", "experts.act.again", "shared.act.again"}));
   // The MLP quantises its input again: that is saved, wide.
   Plan mlp = narrow();
   mlp.recompute = {Module::mlp};
-  const LayerProgram dense = layer_of(LayerKind::dense, model, mlp);
+  const LayerProgram dense = quantized_layer(LayerKind::dense, model, mlp);
   EXPECT_EQ(named(dense.forward, "mlp_norm").kind, OpKind::rms_norm);
   EXPECT_TRUE(std::ranges::any_of(saved_tensors(dense),
                                   [&](TensorId t) { return dense.tensor(t).name == "mlp_norm"; }));

@@ -31,7 +31,7 @@ LayerProgram dense_layer(const ModelSpec& model, const Plan& plan) {
   return {};
 }
 
-std::ptrdiff_t count(const std::vector<Op>& ops, OpKind kind) {
+std::ptrdiff_t count_of(const std::vector<Op>& ops, OpKind kind) {
   return std::ranges::count(ops, kind, &Op::kind);
 }
 
@@ -53,10 +53,10 @@ TEST(Ring, PassesPiecesAroundAndGradientsHome) {
   for (const ModelSpec& model : {test::small_moe(), test::small_mla()}) {
     const LayerProgram layer = dense_layer(model, ring_plan(CpComm::p2p, 4));
     EXPECT_EQ(test::problems_of(layer), std::vector<std::string>{});
-    EXPECT_EQ(count(layer.forward, OpKind::gather_keys), 0);
-    EXPECT_EQ(count(layer.backward, OpKind::reduce_key_gradients), 0);
-    EXPECT_EQ(count(layer.forward, OpKind::ring_shift), 3);
-    EXPECT_EQ(count(layer.backward, OpKind::ring_shift), 3 + 4);
+    EXPECT_EQ(count_of(layer.forward, OpKind::gather_keys), 0);
+    EXPECT_EQ(count_of(layer.backward, OpKind::reduce_key_gradients), 0);
+    EXPECT_EQ(count_of(layer.forward, OpKind::ring_shift), 3);
+    EXPECT_EQ(count_of(layer.backward, OpKind::ring_shift), 3 + 4);
     std::vector<std::int64_t> steps;
     for (const Op& op : layer.forward) {
       if (op.attr.pieces == 4) steps.push_back(op.attr.piece);
@@ -71,12 +71,12 @@ TEST(Ring, PassesPiecesAroundAndGradientsHome) {
 TEST(Ring, OnlyWhereThePlanHasOne) {
   for (const Plan& plan : {ring_plan(CpComm::all_gather, 4), ring_plan(CpComm::all_to_all, 4)}) {
     const LayerProgram layer = dense_layer(test::small_moe(), plan);
-    EXPECT_EQ(count(layer.forward, OpKind::ring_shift), 0);
+    EXPECT_EQ(count_of(layer.forward, OpKind::ring_shift), 0);
   }
   const LayerProgram mixed =
       dense_layer(test::small_moe(), ring_plan(CpComm::a2a_p2p, 4, 2));
-  EXPECT_EQ(count(mixed.forward, OpKind::ring_shift), 1);
-  EXPECT_EQ(count(mixed.forward, OpKind::split_heads), 1);
+  EXPECT_EQ(count_of(mixed.forward, OpKind::ring_shift), 1);
+  EXPECT_EQ(count_of(mixed.forward, OpKind::split_heads), 1);
 }
 
 TEST(Units, AreWholeShardsOfOneLayerEach) {

@@ -17,7 +17,7 @@ namespace {
 
 class ShippedModel : public ::testing::TestWithParam<std::string> {};
 
-Plan bf16_plan() {
+Plan plain_bf16_plan() {
   Plan p = test::fp32_plan();
   p.precision = Precision::bf16;
   return p;
@@ -40,7 +40,7 @@ std::int64_t parameters(const Program& program) {
 TEST_P(ShippedModel, ProgramHoldsItsParameters) {
   const ModelSpec m = without_mtp(GetParam());
   const Program program =
-      compile(m, {.seq_len = 256, .global_batch = 1}, bf16_plan(), Runtime::megatron);
+      compile(m, {.seq_len = 256, .global_batch = 1}, plain_bf16_plan(), Runtime::megatron);
   const ParameterCount count = count_parameters(m);
   EXPECT_EQ(parameters(program), count.total);
 }
@@ -48,7 +48,7 @@ TEST_P(ShippedModel, ProgramHoldsItsParameters) {
 TEST_P(ShippedModel, LayersAreWellFormed) {
   const ModelSpec m = load_model(GetParam()).model;
   for (const Precision precision : {Precision::bf16, Precision::mxfp8}) {
-    Plan plan = bf16_plan();
+    Plan plan = plain_bf16_plan();
     plan.precision = precision;
     const Program program =
         compile(m, {.seq_len = 256, .global_batch = 1}, plan, Runtime::megatron);
@@ -60,7 +60,7 @@ TEST_P(ShippedModel, LayersAreWellFormed) {
 
 TEST_P(ShippedModel, LayersAreWellFormedOverTp) {
   const ModelSpec m = load_model(GetParam()).model;
-  Plan plan = bf16_plan();
+  Plan plan = plain_bf16_plan();
   plan.attention.tp = 2;
   const Program program = compile(m, {.seq_len = 256, .global_batch = 1}, plan, Runtime::megatron);
   for (const LayerProgram& layer : program.stages[0].layers) {
@@ -70,7 +70,7 @@ TEST_P(ShippedModel, LayersAreWellFormedOverTp) {
 
 TEST_P(ShippedModel, LayersAreWellFormedOverCp) {
   const ModelSpec m = load_model(GetParam()).model;
-  Plan plan = bf16_plan();
+  Plan plan = plain_bf16_plan();
   plan.attention.cp = 2;
   plan.cp_comm = CpComm::all_gather;
   const Program program = compile(m, {.seq_len = 256, .global_batch = 1}, plan, Runtime::megatron);
@@ -123,7 +123,7 @@ TEST_P(ShippedModel, MatrixProductsAreTheModelFlops) {
   const ModelSpec m = without_mtp(GetParam());
   const std::int64_t seq = 256;
   const Program program =
-      compile(m, {.seq_len = seq, .global_batch = 1}, bf16_plan(), Runtime::megatron);
+      compile(m, {.seq_len = seq, .global_batch = 1}, plain_bf16_plan(), Runtime::megatron);
   const Binding binding{.routed = m.moe ? seq * m.moe->top_k : 0};
   const double expected = model_flops_per_token(m, 1).base() / 6 - beside_products(m);
   EXPECT_NEAR(products(m, program, binding, seq), expected, 1e-9 * expected);

@@ -20,7 +20,7 @@ using test::problems_of;
 using test::small_mla;
 using test::small_moe;
 
-Plan plan_of(PipelineSchedule schedule, int tp = 1) {
+Plan scheduled_plan(PipelineSchedule schedule, int tp = 1) {
   Plan p;
   p.attention = {.tp = tp, .pp = 2};
   p.expert = {.etp = 1, .ep = tp, .edp = 1};
@@ -28,7 +28,7 @@ Plan plan_of(PipelineSchedule schedule, int tp = 1) {
   return p;
 }
 
-std::set<std::string> names(const LayerProgram& layer, int begin, int end) {
+std::set<std::string> names_between(const LayerProgram& layer, int begin, int end) {
   std::set<std::string> found;
   for (int i = begin; i < end; ++i) found.insert(layer.backward[static_cast<std::size_t>(i)].name);
   return found;
@@ -38,17 +38,18 @@ Program program_of(const ModelSpec& model, const Plan& plan, Runtime runtime) {
   return compile(model, {.seq_len = 16, .global_batch = 4}, plan, runtime);
 }
 
-LayerProgram layer_of(const StageProgram& stage, LayerKind kind) {
+LayerProgram stage_layer(const StageProgram& stage, LayerKind kind) {
   for (const LayerProgram& layer : stage.layers) {
     if (layer.kind == kind) return layer;
   }
   ADD_FAILURE() << "no such layer";
   return {};
 }
-LayerProgram moe_of(const StageProgram& stage) { return layer_of(stage, LayerKind::moe); }
+LayerProgram moe_layer_of(const StageProgram& stage) { return stage_layer(stage, LayerKind::moe); }
 
 TEST(SplitBackward, WeightGradientsComeLast) {
-  const Program p = program_of(small_moe(), plan_of(PipelineSchedule::zb_h1), Runtime::pleat);
+  const Program p =
+      program_of(small_moe(), scheduled_plan(PipelineSchedule::zb_h1), Runtime::pleat);
   for (const LayerProgram& layer : p.stages[0].layers) {
     ASSERT_TRUE(layer.weight_ops.has_value());
     for (std::size_t i = 0; i < layer.backward.size(); ++i) {
@@ -56,17 +57,18 @@ TEST(SplitBackward, WeightGradientsComeLast) {
       EXPECT_EQ(layer.backward[i].phase == Phase::wgrad, late) << layer.backward[i].name;
     }
   }
-  const Program whole = program_of(small_moe(), plan_of(PipelineSchedule::one_f_one_b),
-                                   Runtime::pleat);
+  const Program whole =
+      program_of(small_moe(), scheduled_plan(PipelineSchedule::one_f_one_b), Runtime::pleat);
   for (const LayerProgram& layer : whole.stages[0].layers) EXPECT_FALSE(layer.weight_ops);
 }
 
 // The second gather of a product's input serves its weight gradient only.
 TEST(SplitBackward, GathersForWeightGradientsGoWithThem) {
-  const Program p = program_of(small_moe(), plan_of(PipelineSchedule::zb_h1, 2), Runtime::pleat);
-  const LayerProgram moe = moe_of(p.stages[1]);
+  const Program p =
+      program_of(small_moe(), scheduled_plan(PipelineSchedule::zb_h1, 2), Runtime::pleat);
+  const LayerProgram moe = moe_layer_of(p.stages[1]);
   const int end = static_cast<int>(moe.backward.size());
-  const std::set<std::string> late = names(moe, *moe.weight_ops, end);
+  const std::set<std::string> late = names_between(moe, *moe.weight_ops, end);
   EXPECT_TRUE(late.contains("attn_norm.ag.again"));
   EXPECT_TRUE(late.contains("shared.ag.again"));
   EXPECT_TRUE(late.contains("qkv.wgrad"));
@@ -80,7 +82,7 @@ TEST(SplitBackward, KeepsDependencies) {
     for (const Precision precision : {Precision::bf16, Precision::fp8, Precision::mxfp8}) {
       for (const auto& recompute : {std::set<Module>{}, {Module::layernorm, Module::moe_act},
                                     {Module::moe}, {Module::core_attn}}) {
-        Plan plan = plan_of(PipelineSchedule::one_f_one_b, 2);
+        Plan plan = scheduled_plan(PipelineSchedule::one_f_one_b, 2);
         plan.precision = precision;
         plan.recompute = recompute;
         const Program whole = program_of(model, plan, Runtime::megatron);
@@ -111,8 +113,9 @@ TEST(SplitBackward, KeepsDependencies) {
 
 // dY of a product lives until the weight gradients; what only dX needs does not.
 TEST(SplitBackward, ActivationsLiveUntilTheirWeightGradient) {
-  const Program p = program_of(small_moe(), plan_of(PipelineSchedule::zb_h1), Runtime::pleat);
-  const LayerProgram moe = moe_of(p.stages[1]);
+  const Program p =
+      program_of(small_moe(), scheduled_plan(PipelineSchedule::zb_h1), Runtime::pleat);
+  const LayerProgram moe = moe_layer_of(p.stages[1]);
   const auto dies_late = [&](const std::string& name) {
     for (const Lifetime& life : moe.lives) {
       if (moe.tensor(life.tensor).name == name) return life.end->op >= *moe.weight_ops;
@@ -128,7 +131,7 @@ TEST(SplitBackward, ActivationsLiveUntilTheirWeightGradient) {
 }
 
 TEST(SplitBackward, DualPipeStagesHoldBothEnds) {
-  Plan plan = plan_of(PipelineSchedule::dualpipe);
+  Plan plan = scheduled_plan(PipelineSchedule::dualpipe);
   const Program p = program_of(small_moe(), plan, Runtime::pleat);
   for (const StageProgram& stage : p.stages) ASSERT_EQ(stage.chunks.size(), 2u);
   const auto layers = [&](int stage, int chunk) {

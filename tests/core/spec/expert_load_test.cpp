@@ -134,7 +134,7 @@ TEST(ExpertLoad, NaturalSpreadIsThatOfTheRouter) {
   EXPECT_EQ(natural_spread({}), kUntrainedSpread);
 }
 
-std::string problems_of(const std::string& text, ModelSpec model = small()) {
+std::string load_problems(const std::string& text, ModelSpec model = small()) {
   const JsonValue json = parse_json(text, "loads.json");
   Diagnostics problems;
   const std::string file = "loads.json";
@@ -154,12 +154,12 @@ TEST(ExpertLoad, JsonIsReadAsItWasWritten) {
   Diagnostics problems;
   const std::string file = "f";
   EXPECT_EQ(read_expert_loads(ObjectReader(json, "", {file, problems}), small()), loads);
-  EXPECT_EQ(problems_of(json.dump(0)), "");
+  EXPECT_EQ(load_problems(json.dump(0)), "");
 }
 
 TEST(ExpertLoad, JsonThatIsWrongIsRefusedWithItsPath) {
   const auto refused = [](const std::string& text, const std::string& path, const char* message) {
-    const std::string said = problems_of(text);
+    const std::string said = load_problems(text);
     EXPECT_THAT(said, HasSubstr(path)) << text;
     EXPECT_THAT(said, HasSubstr(message)) << text;
   };
@@ -179,7 +179,7 @@ TEST(ExpertLoad, JsonThatIsWrongIsRefusedWithItsPath) {
   refused(R"([1])", "expert_loads", "must be an object");
   ModelSpec dense = small();
   dense.moe.reset();
-  EXPECT_THAT(problems_of(R"({"1": [1, 2]})", dense), HasSubstr("the model has no experts"));
+  EXPECT_THAT(load_problems(R"({"1": [1, 2]})", dense), HasSubstr("the model has no experts"));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace pleat {
 namespace {
 
-std::int64_t layers_with(const ModelSpec& m, Mixer mixer) {
+std::int64_t mixer_layers(const ModelSpec& m, Mixer mixer) {
   return std::count_if(m.layer_traits.begin(), m.layer_traits.end(),
                        [&](const LayerTraits& t) { return t.mixer == mixer; });
 }
@@ -61,18 +61,18 @@ TEST(HybridModels, MimoAndGemmaHaveTwoShapes) {
 
 TEST(HybridModels, Recurrences) {
   const ModelSpec qwen = load_model("qwen3-next-80b-a3b").model;
-  EXPECT_EQ(layers_with(qwen, Mixer::gated_delta_net), 36);
+  EXPECT_EQ(mixer_layers(qwen, Mixer::gated_delta_net), 36);
   EXPECT_EQ(qwen.traits(3).mixer, Mixer::attention);
   EXPECT_EQ(qwen.recurrence->keys(), 2048);
   EXPECT_EQ(qwen.recurrence->values(), 4096);
   EXPECT_TRUE(qwen.attention.output_gate);
   const ModelSpec kimi = load_model("kimi-k3").model;
-  EXPECT_EQ(layers_with(kimi, Mixer::kimi_delta), 69);
+  EXPECT_EQ(mixer_layers(kimi, Mixer::kimi_delta), 69);
   EXPECT_EQ(kimi.traits(92).mixer, Mixer::attention);
   EXPECT_EQ(kimi.moe->latent, 3584);
   const ModelSpec nemotron = load_model("nemotron-3-super").model;
-  EXPECT_EQ(layers_with(nemotron, Mixer::mamba2), 40);
-  EXPECT_EQ(layers_with(nemotron, Mixer::attention), 8);
+  EXPECT_EQ(mixer_layers(nemotron, Mixer::mamba2), 40);
+  EXPECT_EQ(mixer_layers(nemotron, Mixer::attention), 8);
   EXPECT_EQ(nemotron.moe_layers(), 40);
   EXPECT_FALSE(nemotron.traits(0).mlp);
   EXPECT_EQ(nemotron.recurrence->values(), 8192);

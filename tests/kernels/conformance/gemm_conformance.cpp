@@ -6,15 +6,15 @@
 namespace pleat::conformance {
 namespace {
 
-struct Size {
+struct ProductSize {
   std::int64_t m, n, k;
 };
-constexpr Size kSizes[] = {{0, 4, 5},   {4, 0, 5},      {3, 4, 0},    {1, 1, 1},    {2, 3, 4},
-                           {5, 7, 3},   {1, 64, 96},    {64, 1, 96},  {17, 33, 65}, {48, 48, 47},
-                           {31, 96, 1}, {130, 70, 300}, {3, 257, 513}};
+constexpr ProductSize kProductSizes[] = {
+    {0, 4, 5},   {4, 0, 5},    {3, 4, 0},    {1, 1, 1},   {2, 3, 4},      {5, 7, 3},    {1, 64, 96},
+    {64, 1, 96}, {17, 33, 65}, {48, 48, 47}, {31, 96, 1}, {130, 70, 300}, {3, 257, 513}};
 
 TEST_P(KernelConformance, Gemm) {
-  for (const Size& s : kSizes) {
+  for (const ProductSize& s : kProductSizes) {
     const Matrix a = random_matrix(s.m, s.k, 1), b = random_matrix(s.k, s.n, 2);
     const Matrix c = random_matrix(s.m, s.n, 3), product = times(a, b);
     for (const bool ta : {false, true}) {
@@ -34,7 +34,7 @@ TEST_P(KernelConformance, Gemm) {
 
 const std::vector<std::int32_t> kCounts[] = {{1},       {0},           {5},           {3, 0, 5, 1},
                                              {0, 0, 0}, {0, 17, 0, 0}, {33, 1, 0, 64}};
-constexpr Size kExpertSizes[] = {{0, 1, 1}, {0, 7, 5}, {0, 33, 64}, {0, 64, 17}};
+constexpr ProductSize kExpertSizes[] = {{0, 1, 1}, {0, 7, 5}, {0, 33, 64}, {0, 64, 17}};
 
 Matrix rows_of(const Matrix& m, std::int64_t first, std::int64_t count) {
   Matrix some(count, m.cols);
@@ -56,7 +56,7 @@ std::int64_t total(const std::vector<std::int32_t>& counts) {
 
 TEST_P(KernelConformance, GroupedGemm) {
   for (const auto& counts : kCounts) {
-    for (const Size& s : kExpertSizes) {
+    for (const ProductSize& s : kExpertSizes) {
       const std::int64_t groups = std::ssize(counts), rows = total(counts);
       const Matrix weights = random_matrix(groups * s.n, s.k, 1);
       const Matrix x = random_matrix(rows, s.k, 2), dy = random_matrix(rows, s.n, 3);
@@ -81,7 +81,7 @@ TEST_P(KernelConformance, GroupedGemm) {
 
 TEST_P(KernelConformance, GroupedWgrad) {
   for (const auto& counts : kCounts) {
-    for (const Size& s : kExpertSizes) {
+    for (const ProductSize& s : kExpertSizes) {
       const std::int64_t groups = std::ssize(counts), rows = total(counts);
       const Matrix x = random_matrix(rows, s.k, 2), dy = random_matrix(rows, s.n, 3);
       const Matrix before = random_matrix(groups * s.n, s.k, 4);

@@ -22,11 +22,12 @@ std::vector<std::int32_t> causal(std::int64_t rows) {
   return all;
 }
 
-struct Values {
+struct SinkValues {
   Matrix o, lse;
 };
-Values attention(const Matrix& q, const Matrix& keys, const Matrix& values, const Matrix& sinks) {
-  Values out{Matrix(q.rows, q.cols), Matrix(q.rows, kHeads)};
+SinkValues attention(const Matrix& q, const Matrix& keys, const Matrix& values,
+                     const Matrix& sinks) {
+  SinkValues out{Matrix(q.rows, q.cols), Matrix(q.rows, kHeads)};
   for (std::int64_t i = 0; i < q.rows; ++i) {
     for (std::int64_t h = 0; h < kHeads; ++h) {
       double sum = std::exp(sinks(0, h));
@@ -68,7 +69,7 @@ TEST_P(KernelConformance, AttentionStartsAtSinks) {
     EXPECT_EQ(get(o), Matrix(rows, cols));
     EXPECT_EQ(get(lse)(rows - 1, 1), sinks(0, 1));
     k().attention_piece(piece_of(vq, vk, vv, visible), heads_of(o), lse, true);
-    const Values want = attention(q, keys, values, sinks);
+    const SinkValues want = attention(q, keys, values, sinks);
     expect_close(get(o), want.o, "o", 2e-5);
     expect_close(get(lse), want.lse, "lse");
     const View dsinks = inout(before), dq = inout(Matrix(rows, cols));
@@ -104,7 +105,7 @@ TEST_P(KernelConformance, SinksThatTakeAllOrNothing) {
   const View v = in(x), o = out(4, kHeads * kWidth), lse = out(4, kHeads), vs = in(sinks);
   k().start_at_sinks(vs, o, lse);
   k().attention_piece(piece_of(v, v, v, visible), heads_of(o), lse, true);
-  const Values want = attention(x, x, x, Matrix(1, kHeads, -1000));
+  const SinkValues want = attention(x, x, x, Matrix(1, kHeads, -1000));
   const Matrix got = get(o);
   for (std::int64_t r = 0; r < 4; ++r) {
     for (std::int64_t c = 0; c < kHeads * kWidth; ++c) {

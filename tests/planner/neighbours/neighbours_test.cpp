@@ -23,8 +23,8 @@
 namespace pleat {
 namespace {
 
-using test::small_config;
 using test::small_problem;
+using test::small_search;
 
 struct Shipped : Problem {
   SearchConfig config;
@@ -85,7 +85,7 @@ void expect_no_better_neighbour(const Problem& problem, const SearchConfig& conf
 
 // Where memory is short, what is recomputed and offloaded changes in several modules at once.
 TEST(Neighbours, NoOtherSetsOfModulesAreFaster) {
-  SearchConfig tight = small_config(8);
+  SearchConfig tight = small_search(8);
   const PlanAnswer free = answer_of(small_problem(), tight);
   tight.most_bytes = free.result.best.front().estimate.peak_bytes() - 1;
   const Problem problem = small_problem();
@@ -138,12 +138,12 @@ TEST(Neighbours, OffloadSetsAreTheLegalOnes) {
 }
 
 TEST(Neighbours, NoRandomChangeOfTheWinnerIsFaster) {
-  expect_no_better_neighbour(small_problem(), small_config(8), 100);
-  const PlanAnswer free = answer_of(small_problem(), small_config(8));
-  SearchConfig tight = small_config(8);  // without what the winner needs
+  expect_no_better_neighbour(small_problem(), small_search(8), 100);
+  const PlanAnswer free = answer_of(small_problem(), small_search(8));
+  SearchConfig tight = small_search(8);  // without what the winner needs
   tight.most_bytes = free.result.best.front().estimate.peak_bytes() - 1;
   expect_no_better_neighbour(small_problem(), tight, 100);
-  SearchConfig robust = small_config(8);
+  SearchConfig robust = small_search(8);
   robust.robust = true;
   expect_no_better_neighbour(small_problem(), robust, 100);
 }
@@ -210,7 +210,7 @@ TEST(Neighbours, NumbersOfThreadsChangeNothing) {
 }
 
 TEST(Neighbours, StayWithinTheirBudget) {
-  SearchConfig config = small_config(8);
+  SearchConfig config = small_search(8);
   config.max_evaluations = 100;
   EXPECT_LE(answer_of(small_problem(), config).result.priced, 100);
   config.max_evaluations = 0;

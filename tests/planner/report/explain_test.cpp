@@ -70,7 +70,7 @@ TEST(ExplainDifference, KindsOfCostMayHaveOtherNames) {
 }
 
 TEST(LayoutCertificate, OnlyOfPipelines) {
-  const SearchConfig config = small_config(4);
+  const SearchConfig config = small_search(4);
   SearchResult r = search(small_problem(), config);
   r.best.front().plan.attention.pp = 1;
   EXPECT_EQ(layout_certificate(r, small_problem(), config), "");
@@ -79,16 +79,16 @@ TEST(LayoutCertificate, OnlyOfPipelines) {
 TEST(Shortfall, ChangesFitAndTheMissingMemoryIsTold) {
   // 50 MB a GPU: two of them do not hold 10 million parameters with their optimizer, more do.
   const ClusterSpec cluster = small_cluster(5e7);
-  SearchConfig config = small_config(2);
+  SearchConfig config = small_search(2);
   config.runtime = Runtime::pleat;  // no buffers beside the program
   config.pin<"micro-batch">() = {8};
   config.recompute = config.offload = false;
   config.pin<"sharding">() = Sharding::zero1;
   const SearchResult r =
-      search({small_model(), cluster, small_workload(), small_profile()}, config);
+      search({small_model(), cluster, short_workload(), small_profile()}, config);
   ASSERT_TRUE(r.best.empty());
   const auto changes =
-      changes_that_fit({small_model(), cluster, small_workload(), small_profile()}, config);
+      changes_that_fit({small_model(), cluster, short_workload(), small_profile()}, config);
   ASSERT_FALSE(changes.empty());
   EXPECT_LE(changes.size(), 3u);
   for (const FittingChange& c : changes) {

@@ -88,7 +88,7 @@ TEST(StepInputs, MemoryMatricesAndImbalance) {
   scale(g, "expert imbalance", 1.2);
   scale(g, "expert imbalance", 1.2);
   EXPECT_DOUBLE_EQ(g.workload.imbalance, 1.44);
-  WorkloadSpec forced = small_workload();
+  WorkloadSpec forced = short_workload();
   forced.imbalance = 3;  // without effect
   Problem unused{small_model(), small_cluster(), forced, small_profile()};
   scale(unused, "expert imbalance", 1.2);
@@ -115,7 +115,7 @@ TEST(StepInputs, MovesTheStepTheRightWay) {
 }
 
 std::vector<Candidate> found(int gpus, int top, const Problem& g) {
-  SearchConfig config = small_config(gpus);
+  SearchConfig config = small_search(gpus);
   config.top = top;
   return search(g, config).best;
 }
@@ -187,7 +187,7 @@ TEST(PlanSensitivity, LessMemoryDropsWhatDoesNotFit) {
                   "device memory")
                    .less.best);
   // A search finds one all the same.
-  SearchConfig config = small_config(8);
+  SearchConfig config = small_search(8);
   config.memory_margin = 0;
   const PlanSwing searched =
       of(search_sensitivity(g, plans, config), "device memory");
@@ -200,7 +200,7 @@ TEST(PlanSensitivity, ASearchIsNeverWorseThanTheList) {
   const Problem g = small_problem();
   const std::vector<Candidate> plans = found(4, 2, g);
   const auto list = plan_sensitivity(g, plans, {.threads = 1});
-  const auto searched = search_sensitivity(g, plans, small_config(4));
+  const auto searched = search_sensitivity(g, plans, small_search(4));
   ASSERT_EQ(searched.size(), list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
     EXPECT_EQ(searched[i].input, list[i].input);
@@ -211,7 +211,7 @@ TEST(PlanSensitivity, ASearchIsNeverWorseThanTheList) {
     EXPECT_LE(searched[i].more.best->step, list[i].more.best->step);
     EXPECT_TRUE(searched[i].less.proven);
   }
-  SearchConfig cut = small_config(4);
+  SearchConfig cut = small_search(4);
   cut.progress = [](const SearchProgress&) { return false; };
   bool proven = true;
   for (const PlanSwing& s : search_sensitivity(g, plans, cut))

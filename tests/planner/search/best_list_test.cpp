@@ -60,12 +60,12 @@ class BestListTest : public testing::Test {
   }
 
   static SearchConfig listing(int top) {
-    SearchConfig c = small_config(4);
+    SearchConfig c = small_search(4);
     c.top = top;
     return c;
   }
 
-  Problem problem_{small_model(), small_cluster(kGpu), small_workload(), small_profile()};
+  Problem problem_{small_model(), small_cluster(kGpu), short_workload(), small_profile()};
   SearchConfig config_ = listing(3);
   PlanTree tree_;
   BestList list_{tree_, kGpu};

@@ -8,9 +8,9 @@
 namespace pleat {
 namespace {
 
-constexpr double kGpu = 80e9;
+constexpr double kGpuBytes = 80e9;
 
-Candidate candidate(int pp, double step, double gigabytes, std::set<Module> recompute = {}) {
+Candidate saving_candidate(int pp, double step, double gigabytes, std::set<Module> recompute = {}) {
   Candidate c;
   c.plan.attention = {.tp = 1, .cp = 1, .dp = 8 / pp, .pp = pp};
   c.plan.recompute = std::move(recompute);
@@ -21,14 +21,14 @@ Candidate candidate(int pp, double step, double gigabytes, std::set<Module> reco
 }
 
 TEST(DifferentPlans, VariantsNearAndSlowerOnesAreCounted) {
-  Candidate other_layout = candidate(2, 1.01, 20);
+  Candidate other_layout = saving_candidate(2, 1.01, 20);
   other_layout.plan.layout = "Et*3|tL";
   std::map<std::string, std::int64_t> rejected{{"slower", 7}};
   const std::vector<Candidate> listed = different_plans(
-      {candidate(2, 1.0, 20), candidate(2, 1.004, 22, {Module::moe_act}), other_layout,
-       candidate(2, 1.011, 20, {Module::layernorm}), candidate(4, 1.012, 20),
-       candidate(1, 1.013, 20)},
-      3, false, kGpu, rejected);
+      {saving_candidate(2, 1.0, 20), saving_candidate(2, 1.004, 22, {Module::moe_act}),
+       other_layout, saving_candidate(2, 1.011, 20, {Module::layernorm}),
+       saving_candidate(4, 1.012, 20), saving_candidate(1, 1.013, 20)},
+      3, false, kGpuBytes, rejected);
   ASSERT_EQ(listed.size(), 3u);
   EXPECT_EQ(listed[0].estimate.step, Seconds(1.0));
   EXPECT_EQ(listed[1].estimate.step, Seconds(1.011));
@@ -38,13 +38,13 @@ TEST(DifferentPlans, VariantsNearAndSlowerOnesAreCounted) {
 }
 
 TEST(DifferentPlans, ARobustOrderComparesTheEndsOfBands) {
-  Candidate a = candidate(2, 1.0, 20), b = candidate(2, 0.9, 20, {Module::moe_act});
+  Candidate a = saving_candidate(2, 1.0, 20), b = saving_candidate(2, 0.9, 20, {Module::moe_act});
   a.estimate.high = Seconds(1.1);
   b.estimate.high = Seconds(1.2);
   std::map<std::string, std::int64_t> rejected;
-  EXPECT_EQ(different_plans({a, b}, 2, true, kGpu, rejected).size(), 2u);
+  EXPECT_EQ(different_plans({a, b}, 2, true, kGpuBytes, rejected).size(), 2u);
   b.estimate.high = Seconds(1.105);
-  EXPECT_EQ(different_plans({a, b}, 2, true, kGpu, rejected).size(), 1u);
+  EXPECT_EQ(different_plans({a, b}, 2, true, kGpuBytes, rejected).size(), 1u);
 }
 
 }  // namespace

@@ -167,17 +167,19 @@ int compare_all(const ModelSpec& model, const ClusterSpec& cluster, const Worklo
 }
 
 TEST(Estimator, GivesTheEstimateOfTheCompiledPlan) {
-  SearchConfig config = test::small_config(16);
+  SearchConfig config = test::small_search(16);
   Profile profile = test::small_profile();
-  EXPECT_GE(compare_all(test::small_model(), test::small_cluster(), test::small_workload(), profile,
-                        config, 3000, true), 3000);
+  EXPECT_GE(compare_all(test::small_model(), test::small_cluster(), test::short_workload(), profile,
+                        config, 3000, true),
+            3000);
   profile.sustained_clock.duty_slope = 0.3;
-  EXPECT_GE(compare_all(test::small_model(), test::small_cluster(), test::small_workload(), profile,
-                        config, 100), 100);
+  EXPECT_GE(compare_all(test::small_model(), test::small_cluster(), test::short_workload(), profile,
+                        config, 100),
+            100);
 }
 
 TEST(Estimator, GivesTheSameOnADeepSeekModelAndMeasuredTables) {
-  SearchConfig config = test::small_config(256);
+  SearchConfig config = test::small_search(256);
   config.numerics.front().precision = Precision::mxfp8;
   WorkloadSpec workload;
   workload.seq_len = 4096;
@@ -187,10 +189,11 @@ TEST(Estimator, GivesTheSameOnADeepSeekModelAndMeasuredTables) {
 }
 
 TEST(Estimator, GivesTheSameWithPackedDocuments) {
-  WorkloadSpec workload = test::small_workload();
+  WorkloadSpec workload = test::short_workload();
   workload.documents = {workload.seq_len, workload.seq_len / 8};
   EXPECT_GE(compare_all(test::small_model(), test::small_cluster(), workload, test::small_profile(),
-                        test::small_config(16), 60), 60);
+                        test::small_search(16), 60),
+            60);
 }
 
 }  // namespace

@@ -94,9 +94,9 @@ TEST(SizesSearch, FewerThanAPowerOfTwoWhereTheBatchAsksForIt) {
 
 // 9 sequences on 8 GPUs: 6 share out a third each.
 TEST(SizesSearch, AHintIsFasterOnFewerGpus) {
-  WorkloadSpec nine = test::small_workload();
+  WorkloadSpec nine = test::short_workload();
   nine.global_batch = 9;
-  SearchConfig config = test::small_config(8);
+  SearchConfig config = test::small_search(8);
   const auto best = [&](int gpus) {
     SearchConfig c = config;
     c.gpus = gpus;
@@ -118,7 +118,7 @@ TEST(SizesSearch, AHintIsFasterOnFewerGpus) {
 }
 
 TEST(SizesSearch, HalvesDownToTheSmallest) {
-  SearchConfig config = test::small_config(16);
+  SearchConfig config = test::small_search(16);
   const auto run = [&](int smallest) {
     return search_sizes(
         test::small_problem(),
@@ -149,7 +149,7 @@ TEST(SizesSearch, HalvesDownToTheSmallest) {
   config.gpus = 12;
   config.max_evaluations = 1;  // a limit ends it
   const std::vector<SizeResult> cut = run(1);
-  EXPECT_EQ(cut.size(), sizes_down(12, 1, test::small_workload().global_batch,
+  EXPECT_EQ(cut.size(), sizes_down(12, 1, test::short_workload().global_batch,
                                    test::small_cluster().gpus_per_node)
                             .size());
   for (std::size_t i = 1; i < cut.size(); ++i) EXPECT_EQ(cut[i].problem, "not reached");

@@ -153,7 +153,7 @@ TEST(NumericsSearch, WhatIsNotFreeStays) {
 
 TEST(NumericsSearch, TheCertificateSaysWhatWasSearched) {
   Problem p = test::small_problem();
-  SearchConfig any = test::small_config(4);
+  SearchConfig any = test::small_search(4);
   any.free_numerics = some_values(p.cluster);
   const SearchResult r = search(p, any);
   ASSERT_FALSE(r.best.empty());
@@ -164,12 +164,12 @@ TEST(NumericsSearch, TheCertificateSaysWhatWasSearched) {
   EXPECT_THAT(certificate(r), HasSubstr("searched sets of number formats of"));
   // bf16 moments at least: they take less memory traffic.
   EXPECT_NE(r.best.front().plan.optimizer.exp_avg, DType::fp32);
-  EXPECT_EQ(search(p, test::small_config(4)).numerics_possible, 0);
+  EXPECT_EQ(search(p, test::small_search(4)).numerics_possible, 0);
 }
 
 TEST(NumericsSearch, ThreadsChangeNothing) {
   Problem p = test::small_problem();
-  SearchConfig any = test::small_config(8);
+  SearchConfig any = test::small_search(8);
   any.free_numerics = some_values(p.cluster);
   const SearchResult one = search(p, any);
   any.threads = 3;
@@ -184,7 +184,7 @@ TEST(NumericsSearch, ThreadsChangeNothing) {
 // A front is a row of searches that share prices: each set of formats has its own.
 TEST(NumericsSearch, FrontsChooseFormatsToo) {
   Problem p = test::small_problem();
-  SearchConfig any = test::small_config(4);
+  SearchConfig any = test::small_search(4);
   any.free_numerics = some_values(p.cluster);
   KnownPrices known;
   const SearchResult fastest = search(p, any, &known);
@@ -222,7 +222,7 @@ TEST(NumericsGain, IsNoBetterThanASearchFinds) {
 
 TEST(NumericsGain, IsAbsentWhereNothingIsGained) {
   Problem p = test::small_problem();
-  const SearchConfig config = test::small_config(4);
+  const SearchConfig config = test::small_search(4);
   const SearchResult r = search(p, config);
   EXPECT_FALSE(numerics_gain(p, config, r, {}));
   EXPECT_FALSE(numerics_gain(p, config, r, config.numerics));

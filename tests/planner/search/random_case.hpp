@@ -98,7 +98,7 @@ class CaseMaker {
   }
 
   WorkloadSpec workload() {
-    WorkloadSpec w = small_workload();
+    WorkloadSpec w = short_workload();
     w.seq_len = one_of({64, 128, 512});
     w.global_batch = one_of({8, 16, 32});
     w.imbalance = one_of({1.0, 1.3});
@@ -146,7 +146,7 @@ class CaseMaker {
   }
 
   SearchConfig config(const RandomCase& c) {
-    SearchConfig s = small_config(one_of({1, 2, 4, 8, 16}));
+    SearchConfig s = small_search(one_of({1, 2, 4, 8, 16}));
     s.top = one_of({1, 3, 10});
     if (chance(0.15)) s.runtime = Runtime::pleat;
     const auto pin = [&](Pinned<int>& values, double p) {

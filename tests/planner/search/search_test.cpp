@@ -15,7 +15,7 @@ namespace {
 using namespace test;
 
 SearchResult search_small(const SearchConfig& config, double gpu_bytes = 80e9) {
-  return search({small_model(), small_cluster(gpu_bytes), small_workload(), small_profile()},
+  return search({small_model(), small_cluster(gpu_bytes), short_workload(), small_profile()},
                 config);
 }
 
@@ -26,7 +26,7 @@ std::int64_t counted(const SearchResult& r) {
 }
 
 TEST(Search, PinsAreKept) {
-  SearchConfig config = small_config(8);
+  SearchConfig config = small_search(8);
   config.pin<"pp">() = {2};
   config.pin<"ep">() = {2};
   config.pin<"micro-batch">() = {2};
@@ -58,7 +58,7 @@ TEST(Search, PinsAreKept) {
 }
 
 TEST(Search, NumericsAreThoseAskedFor) {
-  SearchConfig config = small_config(2);
+  SearchConfig config = small_search(2);
   config.numerics = {{.precision = Precision::fp8, .optimizer = {}, .fp8_attention = true}};
   config.numerics.front().optimizer.exp_avg = DType::bf16;
   for (const Candidate& c : search_small(config).best) {
@@ -70,7 +70,7 @@ TEST(Search, NumericsAreThoseAskedFor) {
 }
 
 TEST(Search, ALimitGivesABoundAndAGap) {
-  const SearchConfig config = small_config(8);
+  const SearchConfig config = small_search(8);
   const SearchResult whole = search_small(config);
   ASSERT_TRUE(whole.optimal);
   EXPECT_EQ(whole.bound.base(), whole.best.front().estimate.step.base());
@@ -90,7 +90,7 @@ TEST(Search, ALimitGivesABoundAndAGap) {
 }
 
 TEST(Search, ProgressIsToldAndCanStop) {
-  SearchConfig config = small_config(8);
+  SearchConfig config = small_search(8);
   const SearchResult whole = search_small(config);
   std::vector<SearchProgress> told;
   config.progress = [&](const SearchProgress& p) {
@@ -113,7 +113,7 @@ TEST(Search, ProgressIsToldAndCanStop) {
 
 // Best-first search has no plan after its first rounds: one that fits is looked for apart.
 TEST(Search, ALimitBeforeAnyPlanStillGivesOne) {
-  SearchConfig config = small_config(8);
+  SearchConfig config = small_search(8);
   const SearchResult whole = search_small(config);
   config.max_rounds = 1;
   const SearchResult cut = search_small(config);
@@ -137,7 +137,7 @@ TEST(Search, ALimitBeforeAnyPlanStillGivesOne) {
 // The second choice is searched first; the first one's plans are faster.
 SearchConfig two_numerics(ClusterSpec& cluster) {
   cluster.gpu.peak_fp8 = FlopsPerSecond(2e13);
-  SearchConfig config = small_config(8);
+  SearchConfig config = small_search(8);
   config.numerics.resize(2);
   config.numerics[0].precision = Precision::fp8;
   return config;
@@ -147,7 +147,7 @@ TEST(Search, ABoundThatIsToldHoldsForAllNumerics) {
   ClusterSpec cluster = small_cluster();
   SearchConfig config = two_numerics(cluster);
   const auto run = [&](const SearchConfig& c) {
-    return search({small_model(), cluster, small_workload(), small_profile()}, c);
+    return search({small_model(), cluster, short_workload(), small_profile()}, c);
   };
   std::vector<SearchProgress> told;
   config.progress = [&](const SearchProgress& p) {
@@ -190,7 +190,7 @@ TEST(Search, NothingIsKnownOfNumericsThatWereNotBounded) {
   SearchConfig config = two_numerics(cluster);
   config.progress = [](const SearchProgress&) { return false; };
   const SearchResult stopped =
-      search({small_model(), cluster, small_workload(), small_profile()}, config);
+      search({small_model(), cluster, short_workload(), small_profile()}, config);
   EXPECT_FALSE(stopped.optimal);
   EXPECT_EQ(stopped.bound.base(), 0);
   ASSERT_EQ(stopped.best.size(), 1u);
@@ -198,7 +198,7 @@ TEST(Search, NothingIsKnownOfNumericsThatWereNotBounded) {
 }
 
 TEST(Search, TheMarginStaysFree) {
-  SearchConfig config = small_config(2);
+  SearchConfig config = small_search(2);
   config.top = 1000;
   config.memory_margin = 0.5;
   for (const Candidate& c : search_small(config, 5e9).best) {
@@ -207,7 +207,7 @@ TEST(Search, TheMarginStaysFree) {
 }
 
 TEST(Search, NothingFitsGivesTheNearest) {
-  const SearchResult r = search_small(small_config(2), 1e6);
+  const SearchResult r = search_small(small_search(2), 1e6);
   EXPECT_TRUE(r.best.empty());
   ASSERT_EQ(r.nearest.size(), 3u);
   EXPECT_LE(r.nearest[0].estimate.peak_bytes(), r.nearest[1].estimate.peak_bytes());

@@ -43,7 +43,7 @@ inline ClusterSpec small_cluster(double gpu_bytes = 80e9) {
   return c;
 }
 
-inline WorkloadSpec small_workload() {
+inline WorkloadSpec short_workload() {
   WorkloadSpec w;
   w.seq_len = 128;
   w.global_batch = 16;
@@ -53,10 +53,10 @@ inline WorkloadSpec small_workload() {
 inline Profile small_profile() { return datasheet_profile("twos", 2, Runtime::megatron); }
 
 inline Problem small_problem() {
-  return {small_model(), small_cluster(), small_workload(), small_profile()};
+  return {small_model(), small_cluster(), short_workload(), small_profile()};
 }
 
-inline SearchConfig small_config(int gpus) {
+inline SearchConfig small_search(int gpus) {
   SearchConfig config;
   config.gpus = gpus;
   config.threads = 1;

@@ -41,7 +41,7 @@ TEST(RuntimeRules, OrdersOfThePipelineAreThoseOfTheRuntime) {
   using enum PipelineSchedule;
   ModelSpec dense = small_model();
   dense.moe.reset();
-  SearchConfig config = small_config(4);
+  SearchConfig config = small_search(4);
   config.pin<"pp">() = {1, 2};
   config.pin<"micro-batch">() = {1};
   const std::set<std::pair<PipelineSchedule, int>> plain{
@@ -75,7 +75,7 @@ std::set<std::string> names_not_tried(const SearchConfig& config) {
 }
 
 TEST(RuntimeRules, WhatNoRuntimeHasIsNamed) {
-  SearchConfig config = small_config(4);
+  SearchConfig config = small_search(4);
   config.pin<"schedule">() = {PipelineSchedule::one_f_one_b};
   config.by_stage = false;
   config.optimizer_offload = std::vector<bool>{false, true};
@@ -93,7 +93,7 @@ TEST(RuntimeRules, WhatNoRuntimeHasIsNamed) {
 }
 
 TEST(RuntimeRules, FusedDispatchersThatAreNotUsualAreNamed) {
-  SearchConfig config = small_config(4);
+  SearchConfig config = small_search(4);
   const auto named = [&](const std::string& cluster) {
     std::set<std::string> names;
     for (const NotTried& n : not_tried(small_model(), load_cluster(cluster), config)) {
@@ -121,7 +121,7 @@ std::set<StatePlace> places_of(const SearchConfig& config) {
 
 // The state in host memory between steps: Megatron-LM's dev branch alone has it.
 TEST(RuntimeRules, AStepOnTheGpuHasItsStateThereInMegatron) {
-  SearchConfig config = small_config(2);
+  SearchConfig config = small_search(2);
   EXPECT_EQ(places_of(config),
             (std::set<StatePlace>{StatePlace::device, StatePlace::host_stepped}));
   config.optimizer_offload = true;
@@ -209,7 +209,7 @@ TEST(RuntimeRules, GraphsOfOnePartAreTriedIfAskedFor) {
     for (const Setting& s : settings(small_model(), small_cluster(), config)) found.insert(s.graph);
     return found;
   };
-  SearchConfig config = small_config(2);
+  SearchConfig config = small_search(2);
   EXPECT_EQ(scopes(config), (std::set<CudaGraph>{CudaGraph::none, CudaGraph::partial}));
   config.pin<"cuda-graph">() = std::vector<CudaGraph>{CudaGraph::router, CudaGraph::attention};
   EXPECT_EQ(scopes(config), (std::set<CudaGraph>{CudaGraph::attention, CudaGraph::router}));
@@ -232,7 +232,7 @@ TEST(RuntimeRules, MegatronsFirstRankHasNoPredictionBlocks) {
 
 // Megatron-LM training/arguments.py:1889; its issue 1986.
 TEST(RuntimeRules, MegatronsStepOnTheCpuNeedsPlainWeights) {
-  SearchConfig config = small_config(2);
+  SearchConfig config = small_search(2);
   config.numerics.front().precision = Precision::mxfp8;
   config.optimizer_offload = std::vector<bool>{false, true};
   const std::set<StatePlace> two{StatePlace::device, StatePlace::host};

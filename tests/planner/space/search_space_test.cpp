@@ -20,7 +20,7 @@ namespace {
 using namespace test;
 
 TEST(SearchSpace, EveryPlanIsValidAndDistinct) {
-  SearchConfig config = small_config(4);
+  SearchConfig config = small_search(4);
   config.pin<"micro-batch">() = {1, 2};
   config.pin<"cp">() = {1, 2};
   const auto plans =
@@ -30,15 +30,14 @@ TEST(SearchSpace, EveryPlanIsValidAndDistinct) {
   for (std::size_t i = 0; i < plans.size(); i += plans.size() / 300) some.push_back(&plans[i]);
   for (std::size_t i = 0; i < some.size(); ++i) {
     const Plan& p = some[i]->plan;
-    EXPECT_TRUE(violations({small_model(), small_workload(), p, 4}).empty()) << summary(p);
+    EXPECT_TRUE(violations({small_model(), short_workload(), p, 4}).empty()) << summary(p);
     EXPECT_LE(p.attention.tp, 2);  // the innermost domain
     for (std::size_t j = 0; j < i; ++j) ASSERT_FALSE(p == some[j]->plan) << summary(p);
   }
 }
 
 TEST(SearchSpace, MeshesAreCounted) {
-  const MeshSpace space =
-      enumerate_meshes(small_problem(), small_config(8));
+  const MeshSpace space = enumerate_meshes(small_problem(), small_search(8));
   std::int64_t rejected = 0;
   for (const auto& [rule, count] : space.rejected) rejected += count;
   EXPECT_EQ(space.tried, rejected + static_cast<std::int64_t>(space.meshes.size()));
@@ -46,7 +45,7 @@ TEST(SearchSpace, MeshesAreCounted) {
 
 // A search does not bound what it would throw away.
 TEST(SearchSpace, WaysToExchangeThatAllPlansOfAMeshMayNotHaveAreKnownBeforehand) {
-  SearchConfig config = small_config(8);
+  SearchConfig config = small_search(8);
   config.pin<"cp">() = {1, 2, 4};
   const Problem problem = small_problem();
   const PlanTree tree(problem, config);
@@ -81,7 +80,7 @@ TEST(SearchSpace, WaysToExchangeThatAllPlansOfAMeshMayNotHaveAreKnownBeforehand)
 }
 
 TEST(SearchSpace, OneGpuWithAllElsePinnedIsTheMicrobatches) {
-  SearchConfig config = small_config(1);
+  SearchConfig config = small_search(1);
   config.recompute = config.offload = false;
   config.pin<"cuda-graph">() = CudaGraph::none;
   config.pin<"cp-comm">() = CpComm::p2p;
@@ -96,12 +95,12 @@ TEST(SearchSpace, OneGpuWithAllElsePinnedIsTheMicrobatches) {
 }
 
 TEST(SearchSpace, GroupsOfInterleavedOrdersAreFull) {
-  SearchConfig config = small_config(2);
+  SearchConfig config = small_search(2);
   config.pin<"pp">() = {2};
   config.pin<"vpp">() = {1, 3};
   config.pin<"micro-batch">() = {1};
   const auto groups = [&](int batch) {
-    WorkloadSpec w = small_workload();
+    WorkloadSpec w = short_workload();
     w.global_batch = batch;
     std::set<std::pair<int, int>> found;
     for (const Mesh& m : enumerate_meshes({small_model(), small_cluster(), w, {}}, config).meshes) {
@@ -120,7 +119,7 @@ TEST(SearchSpace, GroupsOfInterleavedOrdersAreFull) {
 TEST(SearchSpace, SmsAreThoseOfFusedExchangesWithinADomain) {
   ClusterSpec cluster = small_cluster();
   cluster.gpu.peak_fp8 = FlopsPerSecond(2e13);
-  SearchConfig config = small_config(8);
+  SearchConfig config = small_search(8);
   config.pin<"dispatcher-sms">() = {0, 8};
   std::set<std::pair<Dispatcher, int>> found;
   const auto all = settings(small_model(), cluster, config);
@@ -139,7 +138,7 @@ TEST(SearchSpace, SmsAreThoseOfFusedExchangesWithinADomain) {
 }
 
 TEST(SearchSpace, APinnedOrderThatLeavesNothingIsNamed) {
-  SearchConfig config = small_config(4);
+  SearchConfig config = small_search(4);
   config.pin<"pp">() = {1};
   config.pin<"schedule">() = {PipelineSchedule::zb_h1};
   try {
@@ -156,7 +155,7 @@ TEST(SearchSpace, SettingsOfAFamilyLieTogether) {
   ClusterSpec cluster = small_cluster();
   cluster.gpu.peak_fp8 = FlopsPerSecond(1e15);
   cluster.tiers.front().size = 72;
-  const auto all = settings(small_model(), cluster, small_config(8));
+  const auto all = settings(small_model(), cluster, small_search(8));
   std::size_t families = 1;
   for (std::size_t i = 1; i < all.size(); ++i) families += !all[i].same_family(all[i - 1]);
   std::vector<Setting> distinct;
@@ -175,7 +174,7 @@ TEST(SearchSpace, SettingsOfAFamilyLieTogether) {
 TEST(SearchSpace, ShardsWithinADomain) {
   ClusterSpec cluster = small_cluster();
   cluster.tiers.front().size = 8;
-  SearchConfig config = small_config(32);
+  SearchConfig config = small_search(32);
   config.pin<"sharding">() = Sharding::zero1;
   config.hybrid_sharding = true;
   const auto all = settings(small_model(), cluster, config);
@@ -209,7 +208,7 @@ TEST(SearchSpace, ShardsWithinADomain) {
 TEST(SearchSpace, WhatIsNotShardedIsASettingOfItsOwn) {
   ClusterSpec cluster = small_cluster();
   cluster.tiers.front().size = 8;
-  SearchConfig config = small_config(32);
+  SearchConfig config = small_search(32);
   config.pin<"sharding">() = {Sharding::zero3, Sharding::none, Sharding::zero2, Sharding::zero1};
   config.hybrid_sharding = true;
   const auto all = settings(small_model(), cluster, config);
@@ -230,7 +229,7 @@ TEST(SearchSpace, WhatIsNotShardedIsASettingOfItsOwn) {
 TEST(MemoryTree, EveryChoiceStandsBelowOneThatGivesUpLess) {
   ModelSpec model = small_model();
   model.attention.kind = AttentionKind::mla;
-  SearchConfig config = small_config(8);
+  SearchConfig config = small_search(8);
   config.optimizer_offload = std::vector<bool>{false, true};
   const auto choices = memory_choices(model, small_cluster(), config);
   const MemoryTree tree(choices);
@@ -289,7 +288,7 @@ std::string error_of(const SearchConfig& config) {
 }
 
 TEST(SearchSpace, NamesThePinThatEmptiesIt) {
-  SearchConfig config = small_config(4);
+  SearchConfig config = small_search(4);
   config.pin<"ep">() = {3};
   config.pin<"pp">() = {1};
   const std::string text = error_of(config);
@@ -299,7 +298,7 @@ TEST(SearchSpace, NamesThePinThatEmptiesIt) {
 }
 
 TEST(SearchSpace, NamesAllPinsThatEmptyItTogether) {
-  SearchConfig config = small_config(4);
+  SearchConfig config = small_search(4);
   config.pin<"ep">() = {3};
   config.pin<"tp">() = {3};
   EXPECT_NE(error_of(config).find("the pins tp 3, ep 3 together leave no valid plan"),
@@ -309,12 +308,12 @@ TEST(SearchSpace, NamesAllPinsThatEmptyItTogether) {
 
 // Free TP, CP and PP whose product is not the world reject more meshes than the pin does.
 TEST(SearchSpace, TheReasonIsAboutThePin) {
-  SearchConfig config = small_config(16);
+  SearchConfig config = small_search(16);
   config.pin<"ep">() = {3};
   const std::string of_ep = error_of(config);
   EXPECT_NE(of_ep.find("is not a multiple of ETP*EP*PP = 1*3*1"), std::string::npos) << of_ep;
   EXPECT_EQ(of_ep.find("TP*PP*CP"), std::string::npos) << of_ep;
-  config = small_config(32);
+  config = small_search(32);
   config.pin<"ep">() = {8};
   config.pin<"etp">() = {4};
   config.pin<"pp">() = {4};
@@ -322,7 +321,7 @@ TEST(SearchSpace, TheReasonIsAboutThePin) {
   EXPECT_NE(of_three.find("32 is not a multiple of ETP*EP*PP = 4*8*4 = 128"), std::string::npos)
       << of_three;
   EXPECT_EQ(of_three.find("(world)"), std::string::npos) << of_three;
-  config = small_config(16);
+  config = small_search(16);
   config.pin<"tp">() = {3};  // no grid at all fits: the rule of the world is the reason
   EXPECT_NE(error_of(config).find("16 is not a multiple of TP*PP*CP = 3"), std::string::npos)
       << error_of(config);
@@ -343,7 +342,7 @@ std::vector<Value> values_to_pin() {
 
 // Where a value means nothing, a plan has that of a plain one: groups of an order that has none.
 TEST(SearchSpace, EveryPinHolds) {
-  SearchConfig small = small_config(8);
+  SearchConfig small = small_search(8);
   small.pin<"micro-batch">() = small.pin<"etp">() = 1;
   small.pin<"cp">() = {1, 4};
   small.pin<"ep">() = {1, 2};
@@ -353,7 +352,7 @@ TEST(SearchSpace, EveryPinHolds) {
   small.pin<"ep-overlap">() = small.pin<"delay-wgrad">() = small.pin<"tp-overlap">() = false;
   small.pin<"shared-expert-overlap">() = false;
   small.hybrid_sharding = small.cpu_optimizer = false;
-  const Problem problem{small_model(), small_cluster(), small_workload(), small_profile()};
+  const Problem problem{small_model(), small_cluster(), short_workload(), small_profile()};
   for_each_pin([&](auto i) {
     constexpr const auto& field = kPlanField<i>;
     using Value = typename std::remove_cvref_t<decltype(field)>::Value;
@@ -375,23 +374,23 @@ TEST(SearchSpace, EveryPinHolds) {
 }
 
 TEST(SearchSpace, NamesThePinOfASetting) {
-  SearchConfig config = small_config(4);
+  SearchConfig config = small_search(4);
   config.pin<"sharding">() = Sharding::zero3;
   config.pin<"pp">() = {2};
   const std::string text = error_of(config);
   EXPECT_NE(text.find("sharding zero3"), std::string::npos) << text;
   EXPECT_NE(text.find("pp 2"), std::string::npos) << text;
-  SearchConfig overlap = small_config(4);
+  SearchConfig overlap = small_search(4);
   overlap.pin<"ep-overlap">() = true;
   overlap.pin<"ep">() = {1};
   EXPECT_NE(error_of(overlap).find("ep-overlap on"), std::string::npos) << error_of(overlap);
 }
 
 TEST(SearchSpace, WithoutPinsTheRuleSpeaks) {
-  WorkloadSpec odd = small_workload();
+  WorkloadSpec odd = short_workload();
   odd.seq_len = 127;
   odd.global_batch = 1;
-  SearchConfig config = small_config(3);  // 3 GPUs: neither heads, experts, layers nor batch split
+  SearchConfig config = small_search(3);  // 3 GPUs: neither heads, experts, layers nor batch split
   config.recompute = false;
   ModelSpec model = small_model();
   model.layers = 2;
