@@ -4,6 +4,7 @@
 // megatron_export.hpp). Rules that both have are in core/plan/*_rules.cpp.
 #include <algorithm>
 
+#include "core/plan/dispatcher_traits.hpp"
 #include "core/plan/layout.hpp"
 #include "core/plan/layout_text.hpp"
 #include "interop/megatron_export.hpp"
@@ -149,9 +150,9 @@ std::vector<Refusal> make_megatron_refusals() {
       {"plan.schedule", "pipelines run 1F1B, interleaved or not", "1f1b",
        "core/pipeline_parallel/schedules.py",
        [](C c) { return c.plan().schedule != PipelineSchedule::one_f_one_b; }},
-      {"plan.dispatcher", "no dispatcher gathers between nodes and exchanges within them",
+      {"plan.dispatcher", "it has no such dispatcher",
        "allgather, alltoall, deepep or hybridep", "core/transformer/transformer_config.py:891",
-       [](C c) { return is_moe(c) && c.plan().dispatcher == Dispatcher::hierarchical; }},
+       [](C c) { return is_moe(c) && !traits_of(c.plan().dispatcher).in_megatron; }},
       {"plan.fp8_dispatch", "tokens travel to the experts in bf16, except with its ncclep backend",
        "false", "core/transformer/transformer_config.py:1781",
        [](C c) { return c.plan().fp8_dispatch; }},

@@ -38,6 +38,9 @@ struct DispatcherTraits {
   // Kernels that exchange tile by tile inside the grouped products take its place.
   bool has_tile_kernels = false;
   DispatcherNeeds needs = DispatcherNeeds::nothing;
+  // Megatron-LM has it (core/transformer/transformer_config.py:891). A search for that runtime takes
+  // others only where they are asked for, and no export writes them.
+  bool in_megatron = true;
 };
 
 [[nodiscard]] constexpr DispatcherTraits traits_of(Dispatcher d) {
@@ -71,7 +74,8 @@ struct DispatcherTraits {
               .sends_copies = true,
               .in_two_steps = true,
               .pads_to_capacity = true,
-              .overlaps = true};
+              .overlaps = true,
+              .in_megatron = false};
   }
   return {};  // none: without a word
 }

@@ -88,8 +88,9 @@ bool allows_switches(const SearchConfig& c, const Plan& p) {
 
 bool allows_setting(const Problem& problem, const SearchConfig& c, const Plan& p) {
   const auto& pin = c.pin<"dispatcher">();
+  const bool runs = c.runtime == Runtime::pleat || traits_of(p.dispatcher).in_megatron;
   const bool dispatches =
-      pin ? in(pin, p.dispatcher) : has_dispatcher(problem.cluster, p.dispatcher);
+      pin ? in(pin, p.dispatcher) : runs && has_dispatcher(problem.cluster, p.dispatcher);
   return dispatches && pinned_or_in(c.pin<"cp-comm">(), p.cp_comm) &&
          (p.cp_comm != CpComm::a2a_p2p || pinned_or_in(c.pin<"cp-a2a">(), p.cp_a2a)) &&
          allows_switches(c, p) && allows_sms(problem, c, p) && allows_graph(c, p) &&

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "core/plan/dispatcher_traits.hpp"
+#include "core/plan/plan_words.hpp"
 #include "planner/space/runtime_rules.hpp"
 
 namespace pleat {
@@ -300,9 +301,11 @@ std::vector<NotTried> not_tried(const ModelSpec& model, const ClusterSpec& clust
   }
   if (!model.moe) return list;
   const Dispatcher usual = dispatcher_for(model, cluster);
-  for (const Dispatcher other : {Dispatcher::deepep, Dispatcher::hybridep}) {
+  for (std::size_t i = 0; i < kChoices<Dispatcher>; ++i) {
+    const auto other = static_cast<Dispatcher>(i);
+    const DispatcherTraits traits = traits_of(other);
     if (!megatron || config.pin<"dispatcher">() || other == usual || !is_fused(usual)) continue;
-    if (!has_dispatcher(cluster, other)) continue;
+    if (!traits.fused || !traits.in_megatron || !has_dispatcher(cluster, other)) continue;
     list.push_back({fmt::format("dispatcher {}", name_of(other)),
                     fmt::format("{} is usual in NVLink domains of this size; only changes of the "
                                 "best plans have it (--dispatcher {} searches it)",

@@ -30,7 +30,7 @@ TEST(CommandLine, UnknownCommandLikeNoOther) {
       "error: unknown command 'xyzzyplugh'\n  hint: commands are models, clusters, model, program, "
       "predict, plan, capacity, train, checkpoint, data, calibrate, compare, tune, validate, "
       "export, export-weights, launch, import, "
-      "watch, diff, completion, version, help\n");
+      "watch, serve, diff, completion, version, help\n");
 }
 
 TEST(CommandLine, UnknownOption) {

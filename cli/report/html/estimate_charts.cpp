@@ -55,7 +55,7 @@ int chart_height(std::size_t rows, int row) {
 
 }  // namespace
 
-void add_memory_chart(HtmlPage& page, const StepEstimate& e, const ClusterSpec& cluster) {
+JsonValue memory_figure(const StepEstimate& e, const ClusterSpec& cluster) {
   StackedBars chart{.unit = "GiB",
                     .limit = cluster.gpu.memory.base() / kGiB,
                     .limit_name = fmt::format("{} has {:.1f} GiB", cluster.gpu.name,
@@ -75,11 +75,14 @@ void add_memory_chart(HtmlPage& page, const StepEstimate& e, const ClusterSpec& 
   add("optimizer", "#b279a2", &StageMemory::optimizer);
   add("activations", "#f58518", &StageMemory::activations);
   add("runtime", "#79706e", &StageMemory::runtime);
-  page.chart(stacked_bars(chart), 380, "Peak memory of every stage by kind");
+  return stacked_bars(chart);
 }
 
-void add_breakdown_chart(HtmlPage& page,
-                         const std::vector<std::pair<std::string, const StepEstimate*>>& list) {
+void add_memory_chart(HtmlPage& page, const StepEstimate& e, const ClusterSpec& cluster) {
+  page.chart(memory_figure(e, cluster), 380, "Peak memory of every stage by kind");
+}
+
+JsonValue breakdown_figure(const std::vector<std::pair<std::string, const StepEstimate*>>& list) {
   StackedBars chart{.unit = "seconds of a step", .horizontal = true};
   for (const auto& [name, e] : list) chart.categories.push_back(name);
   for (std::size_t c = 0; c < kCostClasses; ++c) {
@@ -92,11 +95,16 @@ void add_breakdown_chart(HtmlPage& page,
     }
     if (shows) chart.series.push_back(std::move(series));
   }
-  page.chart(stacked_bars(chart), chart_height(list.size(), 34) + 40,
+  return stacked_bars(chart);
+}
+
+void add_breakdown_chart(HtmlPage& page,
+                         const std::vector<std::pair<std::string, const StepEstimate*>>& list) {
+  page.chart(breakdown_figure(list), chart_height(list.size(), 34) + 40,
              "Where the time of a step goes");
 }
 
-void add_timeline_chart(HtmlPage& page, const Trace& trace) {
+TimelineFigure timeline_figure(const Trace& trace) {
   std::map<int, std::size_t> rows;  // by rank
   Timeline chart{.unit = "seconds"};
   for (const TraceSlice& s : trace.slices) {
@@ -128,12 +136,17 @@ void add_timeline_chart(HtmlPage& page, const Trace& trace) {
   }
   chart.kinds = {std::move(forward), std::move(backward), std::move(pair), std::move(weights),
                  std::move(other)};
-  page.chart(timeline(chart), chart_height(chart.rows.size(), 30), "Timeline of the step by stage");
-  page.paragraph(
-      all ? "Gaps are idle time: the pipeline bubble and waits between stages."
-          : fmt::format("The first {} of the step's slots, up to {:.3f} s; `--trace` has "
-                        "all of them.",
-                        kMostSlices, shown.back()->start_s));
+  return {timeline(chart), chart.rows.size(),
+          all ? "Gaps are idle time: the pipeline bubble and waits between stages."
+              : fmt::format("The first {} of the step's slots, up to {:.3f} s; `--trace` has "
+                            "all of them.",
+                            kMostSlices, shown.back()->start_s)};
+}
+
+void add_timeline_chart(HtmlPage& page, const Trace& trace) {
+  const TimelineFigure made = timeline_figure(trace);
+  page.chart(made.figure, chart_height(made.stages, 30), "Timeline of the step by stage");
+  page.paragraph(made.note);
 }
 
 Table estimate_table(const StepEstimate& e, const ClusterSpec& cluster) {
