@@ -38,8 +38,8 @@ struct DispatcherTraits {
   // Kernels that exchange tile by tile inside the grouped products take its place.
   bool has_tile_kernels = false;
   DispatcherNeeds needs = DispatcherNeeds::nothing;
-  // Megatron-LM has it (core/transformer/transformer_config.py:891). A search for that runtime takes
-  // others only where they are asked for, and no export writes them.
+  // Megatron-LM has it (core/transformer/transformer_config.py:891). A search for that runtime
+  // takes others only where they are asked for, and no export writes them.
   bool in_megatron = true;
 };
 
