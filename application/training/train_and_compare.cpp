@@ -9,6 +9,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "application/training/earlier_run.hpp"
 #include "application/training/run_comparison.hpp"
 #include "application/training/training_inputs.hpp"
 #include "backend/checkpoint/hf_weights.hpp"
@@ -79,10 +80,10 @@ std::string heading(const Request& request, const ProcessChoice& choice, Seconds
 }
 
 // --dry-run: every input has been read and nothing is allocated.
-void say_what_would_run(const TrainOptions& o, const Request& request,
+void say_what_would_run(const TrainOptions& o, const Request& request, const RunData& data,
                         const StepEstimate& predicted, const ProcessChoice& choice,
                         TrainConfig& config) {
-  const TrainCheckpoints checked(o.checkpoints, request, choice.facts.process == 0, config);
+  const TrainCheckpoints checked(o.checkpoints, request, data, choice.facts.process == 0, config);
   if (choice.facts.process == 0) (void)TrainLog(o.log, request);
   if (!o.trace_file.empty()) (void)only_said(o.trace_file);
   const int world = request.plan.world();
@@ -120,7 +121,8 @@ TrainResult train_here(const Program& program, const TrainConfig& config,
 }  // namespace
 
 void train_and_compare(const TrainOptions& o, Request request) {
-  set_losses(o, request.target.model);
+  const std::optional<EarlierRun> earlier = earlier_run(o.checkpoints);
+  set_losses(o, earlier, request.target.model, request.target.assumed);
   const Program program = compile_request(request);
   const StepEstimate predicted =
       estimate(program, request.target.cluster, request.target.profile);
@@ -130,7 +132,7 @@ void train_and_compare(const TrainOptions& o, Request request) {
   config.steps = o.steps;
   set_optimizer(o.optimizer, o.steps, config);
   config.seed = o.seed;
-  set_data(o, program, config);
+  const RunData data = set_data(o, program, earlier, config);
   config.forced_routing = o.forced_routing;
   config.trace = !o.trace_file.empty();
   std::optional<HfWeights> weights;
@@ -145,7 +147,8 @@ void train_and_compare(const TrainOptions& o, Request request) {
   const ProcessChoice choice =
       choose_processes(o.processes, process_facts(o.processes.flags, environment_variable),
                        program.plan.world(), has_mpi());
-  if (writes_are_only_said()) return say_what_would_run(o, request, predicted, choice, config);
+  if (writes_are_only_said())
+    return say_what_would_run(o, request, data, predicted, choice, config);
   if (choice.spread == Spread::spawn) {
     if (const int code = spawn_processes(choice.processes); code != 0) throw ExitRequest(code, "");
     return;
@@ -162,7 +165,7 @@ void train_and_compare(const TrainOptions& o, Request request) {
     log->add(step, done);
   };
   const std::string job = fingerprint(request, config, o);
-  TrainCheckpoints checkpoints(o.checkpoints, request, speaks, config);
+  TrainCheckpoints checkpoints(o.checkpoints, request, data, speaks, config);
   const TrainResult result = train_here(program, config, choice, o, job);
   if (!speaks) return end_early(result, o.steps, false);
   if (result.steps.empty()) {

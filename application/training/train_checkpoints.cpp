@@ -4,9 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "backend/checkpoint/digest.hpp"
 #include "backend/checkpoint/failpoint.hpp"
 #include "backend/rank_context.hpp"
 #include "backend/replica_check.hpp"
@@ -32,29 +29,18 @@ void require_together(const CheckpointOptions& o) {
   problems.throw_if_errors();
 }
 
-// Tells orders of samples apart by some of them: what goes on has to be the order that was begun.
-std::string identity_of(const SampleSource& data) {
-  constexpr std::int64_t kSome = 8, kAmong = 4096;
-  const std::int64_t among = std::min(kAmong, data.size());
-  std::vector<std::int32_t> tokens(static_cast<std::size_t>(data.seq_len()) + 1);
-  Digest digest;
-  for (std::int64_t i = 0; i < std::min(kSome, among); ++i) {
-    data.read(i * among / kSome, tokens);
-    digest.add(std::as_bytes(std::span(tokens)));
-  }
-  return digest.hex();
-}
-
 }  // namespace
 
 TrainCheckpoints::TrainCheckpoints(const CheckpointOptions& o, const Request& request,
-                                   bool first_process, TrainConfig& config) {
+                                   const RunData& data, bool first_process, TrainConfig& config) {
   require_together(o);
   TrainingState state;
   state.seq_len = request.target.workload.seq_len;
   state.global_batch = request.target.workload.global_batch;
   state.seed = config.seed;
-  state.data = identity_of(*config.data);
+  state.data = data.digest;
+  state.order_samples = data.order_samples;
+  state.data_begins = data.begins;
   const auto say = [](const std::string& text) { note(text); };
   if (failpoint_armed("op.")) {
     config.before_op = [](Rank rank, const Op& op, int step) {
@@ -62,7 +48,13 @@ TrainCheckpoints::TrainCheckpoints(const CheckpointOptions& o, const Request& re
     };
   }
   if (o.resume || !o.load.empty()) {
-    restore_ = {o.resume ? o.save : o.load, o.resume, state, request.target.model, say};
+    restore_ = {.folder = o.resume ? o.save : o.load,
+                .optional = o.resume,
+                .state = state,
+                .other_data = data.replaces,
+                .model = request.target.model,
+                .on_message = say};
+    if (first_process && !data.remark.empty()) note(data.remark);
     config.before_first_step = [this](const StepBoundary& b) { return restore(b, restore_); };
   }
   check_replicas_ = o.check_replicas;

@@ -21,12 +21,22 @@ struct CheckpointOptions {
   bool background = false, resume = false;
 };
 
+// What is read, as checkpoints note it.
+struct RunData {
+  std::string digest;              // of some of its first samples
+  std::int64_t order_samples = 0;  // that their order was made for
+  std::int64_t begins = 0;         // the run's first sample of it
+  bool replaces = false;           // other data than the checkpoint's, which --load allows
+  std::string remark;              // what a user should know; may be empty
+};
+
 // Puts itself into the config; must outlive train().
 class TrainCheckpoints {
  public:
   // Throws ConfigError: bad_request for options that do not go together, refused when another job
   // saves there, device_or_io.
-  TrainCheckpoints(const CheckpointOptions&, const Request&, bool first_process, TrainConfig&);
+  TrainCheckpoints(const CheckpointOptions&, const Request&, const RunData&, bool first_process,
+                   TrainConfig&);
   TrainCheckpoints(const TrainCheckpoints&) = delete;
   TrainCheckpoints& operator=(const TrainCheckpoints&) = delete;
 

@@ -129,6 +129,8 @@ std::string write_manifest(const Manifest& m) {
   state.set("step", s.step).set("updates", s.updates).set("samples", s.samples);
   state.set("seq_len", s.seq_len).set("global_batch", s.global_batch);
   state.set("seed", fmt::format("{}", s.seed)).set("data", s.data);
+  if (s.order_samples > 0) state.set("order_samples", s.order_samples);
+  if (s.data_begins > 0) state.set("data_begins", s.data_begins);
   for (const SavedFile& file : m.files) files.push_back(to_json(file));
   json.set("schema_version", kCheckpointSchemaVersion).set("state", state).set("world", m.world);
   json.set("plan", m.plan).set("files", files).set("tensors", to_json(m.tensors));
@@ -150,6 +152,8 @@ Manifest read_manifest(const std::string& text, const std::string& path) {
   const std::string seed = state.text("seed");
   m.state.seed = std::strtoull(seed.c_str(), nullptr, 10);
   m.state.data = state.text("data");
+  m.state.order_samples = state.optional_integer("order_samples", kCount).value_or(0);
+  m.state.data_begins = state.optional_integer("data_begins", kCount).value_or(0);
   state.finish();
   m.world = static_cast<int>(reader.integer("world", {1, kRanks.max + 1}));
   m.plan = reader.text("plan");

@@ -56,6 +56,9 @@ struct TrainingState {
   std::int64_t seq_len = 0, global_batch = 0;
   std::uint64_t seed = 0;
   std::string data;  // digest of some samples
+  // Samples that their order was made for; 0: a checkpoint of before this was noted.
+  std::int64_t order_samples = 0;
+  std::int64_t data_begins = 0;  // the run's first sample of this data; others were before
   bool operator==(const TrainingState&) const = default;
 };
 

@@ -43,6 +43,14 @@ std::string damage_of(const std::string& folder, Communicator& world, Manifest& 
   return first_problem(world, problem);
 }
 
+// How much further losses weigh may change from run to run.
+ModelSpec without_losses(ModelSpec model) {
+  model.mtp_loss = 0;
+  if (!model.moe) return model;
+  model.moe->aux_loss = model.moe->seq_aux_loss = model.moe->z_loss = model.moe->bias_update = 0;
+  return model;
+}
+
 // The state belongs to this run: the same model, data and batches.
 void require_same_run(const std::string& folder, const Manifest& m, const RestoreConfig& config) {
   Diagnostics problems;
@@ -57,12 +65,13 @@ void require_same_run(const std::string& folder, const Manifest& m, const Restor
   require(saved.seq_len == now.seq_len, "seq_len", number(saved.seq_len), number(now.seq_len));
   require(saved.global_batch == now.global_batch, "global_batch", number(saved.global_batch),
           number(now.global_batch));
-  require(saved.data == now.data, "data", "other data",
-          "the same --data, --split, --seed and --order-samples (else --steps) go on");
+  require(config.other_data || saved.data == now.data, "data", "other data",
+          "the same --data, --split, --seed and --order-samples go on, or --load with others");
   const std::string path = folder + "/plan.json";
   PlanDocument document = read_plan_document(read_text(path, kMaxFileBytes, *config.files), path);
   document.model.name = config.model.name;
-  require(document.model == config.model, "model", "another model", config.model.name);
+  require(without_losses(document.model) == without_losses(config.model), "model", "another model",
+          config.model.name);
   problems.throw_if_errors();
 }
 

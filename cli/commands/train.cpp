@@ -69,8 +69,8 @@ void add_train_command(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--order-samples", o->order_samples,
-          "Samples that their order is made for (default: those of --steps); keep it when a run "
-          "goes on with more steps")
+          "Samples that their order is made for (default: those of --steps, or of the run "
+          "that goes on)")
       ->check(in_range(std::int64_t{1}, std::int64_t{1'000'000'000'000}));
   command->add_option(
       "--valid-data", o->valid_data,
@@ -96,7 +96,9 @@ void add_train_command(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->check(in_range(std::int64_t{0}, std::int64_t{4'294'967'295}));
   for (const auto& [name, value, what] :
-       {std::tuple{"--aux-loss", &o->aux_loss, "Factor of the balance loss over microbatches"},
+       {std::tuple{"--aux-loss", &o->aux_loss,
+                   "Factor of the balance loss over microbatches (default: the model's; 0.01 "
+                   "where nothing balances its router)"},
         {"--seq-aux-loss", &o->seq_aux_loss, "Factor of the balance loss within sequences"},
         {"--z-loss", &o->z_loss, "Factor of the loss on the size of router logits"},
         {"--mtp-loss", &o->mtp_loss, "Factor of the loss of multi-token prediction"}}) {

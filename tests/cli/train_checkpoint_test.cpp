@@ -251,5 +251,52 @@ TEST_F(TrainCheckpoint, OptionsGoTogether) {
   EXPECT_EQ(run_pleat(base + std::vector<std::string>{"--load", folder_ + "/none"}).exit_code, 5);
 }
 
+// 4,000 letters and an end are 250 samples: the order of the first two steps ends after step 62.
+TEST_F(TrainCheckpoint, GoesOnForLongerThanTheOrderItBeganWith) {
+  std::vector<std::string> begin = command("long", 2), further = command("long", 100, "70"),
+                           again = command("again", 2), at_once = command("again", 100, "100");
+  for (auto* words : {&begin, &further, &again, &at_once}) {
+    words->erase(words->begin() + 5, words->begin() + 7);  // --order-samples
+  }
+  ASSERT_EQ(run_pleat(begin).exit_code, 0);
+  const Said part = run_pleat(further + std::vector<std::string>{"--resume"});
+  ASSERT_EQ(part.exit_code, 0) << part.err;
+  EXPECT_THAT(part.err, HasSubstr("the order of 250 samples ends in step 62"));
+  // Disturbed in the second order or not: the same losses, the same bits.
+  std::filesystem::remove_all(folder_ + "/long/step_00000100");
+  const Said rest = run_pleat(further + std::vector<std::string>{"--resume"});
+  ASSERT_EQ(rest.exit_code, 0) << rest.err;
+  ASSERT_EQ(run_pleat(again).exit_code, 0);
+  const Said whole = run_pleat(at_once + std::vector<std::string>{"--resume"});
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  const std::string last = "/step_00000100/shard_00000.safetensors";
+  EXPECT_EQ(read_text(folder_ + "/long" + last), read_text(folder_ + "/again" + last));
+}
+
+TEST_F(TrainCheckpoint, GoesOnWithOtherDataWhereItIsLoaded) {
+  ASSERT_EQ(train("first", 4).exit_code, 0);
+  write_text(folder_ + "/text", std::string(3000, 'x') + "another text");
+  const Said resumed = train("first", 6, {"--resume"});
+  EXPECT_EQ(resumed.exit_code, 6);
+  EXPECT_THAT(resumed.err, HasSubstr("data: other data in the checkpoint"));
+  const Said loaded = train("second", 6, {"--load", folder_ + "/first"});
+  ASSERT_EQ(loaded.exit_code, 0) << loaded.err;
+  EXPECT_THAT(loaded.err, HasSubstr("other data than the checkpoint's"));
+  EXPECT_THAT(loaded.out, HasSubstr("step    4"));
+  const Said further = train("second", 8, {"--resume"});
+  ASSERT_EQ(further.exit_code, 0) << further.err;
+  EXPECT_THAT(further.err, ::testing::Not(HasSubstr("other data")));
+}
+
+// The weights of further losses may change on the way; those that nobody changes stay.
+TEST_F(TrainCheckpoint, ARouterThatNothingBalancesGetsABalanceLoss) {
+  EXPECT_THAT(train("balanced", 2).out, HasSubstr("--aux-loss 0.01"));
+  const Said none = train("none", 2, {"--aux-loss", "0"});
+  EXPECT_THAT(none.out, ::testing::Not(HasSubstr("--aux-loss")));
+  EXPECT_THAT(train("none", 4, {"--resume"}).out, ::testing::Not(HasSubstr("--aux-loss")));
+  const Said other = train("balanced", 4, {"--resume", "--aux-loss", "0.1"});
+  EXPECT_EQ(other.exit_code, 0) << other.err;
+}
+
 }  // namespace
 }  // namespace pleat::cli_test
