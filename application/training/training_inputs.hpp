@@ -20,8 +20,8 @@ namespace pleat {
                                const std::optional<EarlierRun>&, TrainConfig&);
 
 // Weights of the further losses: as asked, else those of the earlier run, else the model's. A
-// router that nothing balances gets a balance loss, which `assumed` then says. ConfigError where a model
-// has no router that they could be of.
+// router that nothing balances gets a balance loss, which `assumed` then says. ConfigError where a
+// model has no router that they could be of.
 void set_losses(const TrainOptions&, const std::optional<EarlierRun>&, ModelSpec&,
                 std::vector<std::string>& assumed);
 
