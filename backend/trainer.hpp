@@ -112,7 +112,7 @@ struct TrainConfig {
   std::function<void(Rank, int step, Bucket, std::span<float> gradients)> change_gradients;
   // Before each operation, on its rank's thread (tests).
   std::function<void(Rank, const Op&, int step)> before_op;
-  // After it, with what it wrote (tests).
+  // After it, with what it wrote: for samples of text, and tests.
   std::function<void(Rank, const Op&, std::span<const View> out)> after_op;
   double stall_seconds = 600;  // no operation finishes for so long: ranks wait for each other
 };

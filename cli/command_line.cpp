@@ -49,6 +49,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_capacity_command(app, action);
   add_train_command(app, action);
   add_checkpoint_command(app, action);
+  add_sample_command(app, action);
   add_data_command(app, action);
   add_calibrate_command(app, action);
   add_compare_command(app, action);

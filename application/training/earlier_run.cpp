@@ -24,7 +24,7 @@ std::optional<EarlierRun> earlier_run(const CheckpointOptions& o) {
       folder += "/" + names.front();
     }
     const std::string plan = folder + "/" + kPlanFile;
-    return EarlierRun{open_checkpoint(folder).state,
+    return EarlierRun{folder, open_checkpoint(folder).state,
                       read_plan_document(read_text_file(plan), plan).model};
   } catch (const ConfigError&) {
     return std::nullopt;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "application/training/train_checkpoints.hpp"
 #include "backend/checkpoint/manifest.hpp"
@@ -13,6 +14,7 @@
 namespace pleat {
 
 struct EarlierRun {
+  std::string folder;  // of the checkpoint
   TrainingState state;
   ModelSpec model;  // with the losses it was trained with
 };

@@ -20,6 +20,7 @@ void add_plan_command(CLI::App&, Action&);
 void add_capacity_command(CLI::App&, Action&);
 void add_train_command(CLI::App&, Action&);
 void add_checkpoint_command(CLI::App&, Action&);
+void add_sample_command(CLI::App&, Action&);
 void add_data_command(CLI::App&, Action&);
 void add_calibrate_command(CLI::App&, Action&);
 void add_compare_command(CLI::App&, Action&);

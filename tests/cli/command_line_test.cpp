@@ -28,9 +28,8 @@ TEST(CommandLine, UnknownCommandLikeNoOther) {
   EXPECT_EQ(
       run.err,
       "error: unknown command 'xyzzyplugh'\n  hint: commands are models, clusters, model, program, "
-      "predict, plan, capacity, train, checkpoint, data, calibrate, compare, tune, validate, "
-      "export, export-weights, launch, import, "
-      "watch, serve, diff, completion, version, help\n");
+      "predict, plan, capacity, train, checkpoint, sample, data, calibrate, compare, tune, "
+      "validate, export, export-weights, launch, import, watch, serve, diff, completion, version, help\n");
 }
 
 TEST(CommandLine, UnknownOption) {
