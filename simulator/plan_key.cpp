@@ -114,7 +114,7 @@ LayerKey layer_key(const Plan& plan, const WorkloadSpec& workload, const Cluster
   put_place_if(moe, Group::etp_ep);
   put_place_if(decoder, Group::cp_heads);
   put_place_if(decoder, Group::cp_ring);
-  w.put(boundary ? place(Group::pp_next).tier : 0);
+  w.put_place(boundary ? place(Group::pp_next) : GroupPlace{});  // nobody is next without stages
   w.put_place(by_layer ? place(shard_groups(plan, false).shard) : GroupPlace{});
   const GroupPlace edp = by_layer && moe ? place(shard_groups(plan, true).shard) : GroupPlace{};
   w.put(edp.size * 64 + edp.inside);

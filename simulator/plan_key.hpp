@@ -57,7 +57,7 @@ consteval std::size_t numbers_of_fields(Holds holds) {
 
 // Everything that the programs and prices of layers depend on: fields of the plan, and where the
 // groups lie that layers talk over. Of all layers, or of one group.
-using LayerKey = NumberKey<numbers_of_fields(is_of_layers) + 30>;
+using LayerKey = NumberKey<numbers_of_fields(is_of_layers) + 32>;
 [[nodiscard]] LayerKey layer_key(const Plan&, const WorkloadSpec&, const ClusterView&,
                                  std::optional<LayerGroup> group = {});
 

@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <random>
 
 #include "core/spec/catalog.hpp"
+#include "planner/bounds/bounds.hpp"
 #include "simulator/estimator.hpp"
 #include "tests/planner/search/small_case.hpp"
 #include "tests/planner/space/every_plan.hpp"
@@ -194,6 +196,29 @@ TEST(Estimator, GivesTheSameWithPackedDocuments) {
   EXPECT_GE(compare_all(test::small_model(), test::small_cluster(), workload, test::small_profile(),
                         test::small_search(16), 60),
             60);
+}
+
+// Without stages nothing is sent: a bound is the same whether such plans were bounded before it.
+TEST(Estimator, SharesNoSendsWithPlansWithoutStages) {
+  Problem problem = test::small_problem();
+  problem.cluster.gpus_per_node = 16;
+  problem.cluster.tiers.front().size = 16;  // all are near
+  Plan whole, staged;
+  whole.attention.dp = whole.expert.edp = 4;
+  staged.attention.dp = staged.expert.edp = 2;
+  staged.attention.pp = 2;
+  const Seconds ever(std::numeric_limits<double>::infinity());
+  for (const bool whole_first : {true, false}) {
+    const auto bound_after = [&](const Plan* before, const Plan& plan) {
+      const Estimator estimator(problem.model, problem.workload, problem.cluster, problem.profile,
+                                Runtime::megatron);
+      BoundTable bounds(estimator, problem, Runtime::megatron);
+      if (before != nullptr) static_cast<void>(bounds.own(*before, ever));
+      return bounds.own(plan, ever).step.base();
+    };
+    const Plan &first = whole_first ? whole : staged, &second = whole_first ? staged : whole;
+    EXPECT_EQ(bound_after(&first, second), bound_after(nullptr, second)) << whole_first;
+  }
 }
 
 }  // namespace
