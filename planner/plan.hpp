@@ -47,9 +47,8 @@ struct PlanAnswer {
 };
 
 // ConfigError if the pins leave no valid plan. A limit, or a progress function that returns false,
-// ends it with the best so far. The same plans at any number of threads where no limit of time ends
-// it; how many plans were priced or left out for which reason may differ from run to run with
-// several, which is not understood.
+// ends it with the best so far. The same answer, counts included, at any number of threads where no
+// limit of time ends it.
 [[nodiscard]] PlanAnswer plan(const Problem&, const PlanRequest&);
 
 }  // namespace pleat

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/spec/catalog.hpp"
 #include "planner/report/explain.hpp"
 #include "tests/planner/search/small_case.hpp"
 
@@ -132,6 +133,26 @@ TEST(Search, ALimitBeforeAnyPlanStillGivesOne) {
   EXPECT_EQ(late.bound.base(), 0);
   EXPECT_EQ(late.best.front().plan, cut.best.front().plan);
   EXPECT_EQ(counted(late), late.enumerated);
+}
+
+// Meshes with and without stages in one NVLink domain, where threads ask for bounds in any order.
+TEST(Search, CountsAreTheSameAtAnyNumberOfThreads) {
+  WorkloadSpec workload;
+  workload.seq_len = 8192;
+  workload.global_batch = 128;
+  const Problem problem{load_model("llama3-70b").model, load_cluster("gb200-nvl72"), workload,
+                        load_profile("gb200-nvl72-megatron")};
+  SearchConfig config = small_search(64);
+  config.numerics.front().precision = Precision::bf16;
+  config.pin<"tp">() = {4};
+  config.pin<"pp">() = {1, 2};
+  const SearchResult one = search(problem, config);
+  for (int again = 0; again < 4; ++again) {
+    config.threads = 2 + again % 2;
+    const SearchResult several = search(problem, config);
+    EXPECT_EQ(several.priced, one.priced);
+    EXPECT_EQ(several.rejected, one.rejected);
+  }
 }
 
 // The second choice is searched first; the first one's plans are faster.
