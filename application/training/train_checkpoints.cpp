@@ -51,9 +51,9 @@ TrainCheckpoints::TrainCheckpoints(const CheckpointOptions& o, const Request& re
     restore_ = {.folder = o.resume ? o.save : o.load,
                 .optional = o.resume,
                 .state = state,
-                .other_data = data.replaces,
                 .model = request.target.model,
-                .on_message = say};
+                .on_message = say,
+                .other_data = data.replaces};
     if (first_process && !data.remark.empty()) note(data.remark);
     config.before_first_step = [this](const StepBoundary& b) { return restore(b, restore_); };
   }

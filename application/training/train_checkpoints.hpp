@@ -23,11 +23,11 @@ struct CheckpointOptions {
 
 // What is read, as checkpoints note it.
 struct RunData {
-  std::string digest;              // of some of its first samples
+  std::string digest = {};         // of some of its first samples
   std::int64_t order_samples = 0;  // that their order was made for
   std::int64_t begins = 0;         // the run's first sample of it
   bool replaces = false;           // other data than the checkpoint's, which --load allows
-  std::string remark;              // what a user should know; may be empty
+  std::string remark = {};         // what a user should know; may be empty
 };
 
 // Puts itself into the config; must outlive train().

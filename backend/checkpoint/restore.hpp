@@ -17,11 +17,11 @@ struct RestoreConfig {
   std::string folder;     // of one checkpoint, or of many: then the newest undamaged one is taken
   bool optional = false;  // without any checkpoint training starts from the beginning
   TrainingState state;    // of this run; its sizes and data must be those of the checkpoint
-  bool other_data = false;  // the data need not be
   ModelSpec model;        // must be the checkpoint's, too, but for the weights of further losses
   // On rank 0: which checkpoints are damaged, and which one is taken.
   std::function<void(const std::string&)> on_message;
   FileSystem* files = &real_files();
+  bool other_data = false;  // the data need not be the checkpoint's
 };
 
 // Loads the state of this rank and returns how many steps are done. Every rank calls it before the
