@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include <array>
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -28,13 +29,27 @@ using boost::system::error_code;
 using Tcp = net::ip::tcp;
 
 constexpr std::uint64_t kMostBytes = 1 << 20;  // of a question
+constexpr std::uint64_t kMostDrained = 64 << 20;  // bytes of a refused question
 constexpr int kMostConnections = 32;
 constexpr int kPatience = 60;  // seconds for a request to come, or an answer to be taken
+constexpr int kPatienceAtTheEnd = 2;
 
-void be_patient(Tcp::socket& socket) {
-  const timeval patience{.tv_sec = kPatience, .tv_usec = 0};
+void be_patient(Tcp::socket& socket, int seconds) {
+  const timeval patience{.tv_sec = seconds, .tv_usec = 0};
   setsockopt(socket.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   setsockopt(socket.native_handle(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+}
+
+// Reads and forgets what a client still sends of a question that was refused. To close with bytes unread
+// resets the connection, and the client may lose the answer.
+void drain(Tcp::socket& socket) {
+  be_patient(socket, kPatienceAtTheEnd);
+  error_code wrong;
+  socket.shutdown(Tcp::socket::shutdown_send, wrong);
+  std::array<char, 1 << 16> forgotten;
+  for (std::uint64_t bytes = 0; !wrong && bytes < kMostDrained;) {
+    bytes += socket.read_some(net::buffer(forgotten), wrong);
+  }
 }
 
 std::string text_of(boost::beast::string_view text) { return {text.data(), text.size()}; }
@@ -107,7 +122,7 @@ struct HttpServer::Parts {
       if (wrong == http::error::body_limit) {
         error_code ignored;
         send_whole(socket, {.status = 413, .body = "too long\n"}, false, ignored);
-        return;
+        return drain(socket);
       }
       if (wrong) return;
       const bool keep_alive = parser.get().keep_alive();
@@ -131,7 +146,7 @@ struct HttpServer::Parts {
     error_code wrong;
     acceptor.accept(made.socket, wrong);
     if (wrong) return connections.pop_back();
-    be_patient(made.socket);
+    be_patient(made.socket, kPatience);
     made.thread = std::jthread([this, &made, &answer] {
       serve(made.socket, answer);
       error_code ignored;
