@@ -53,8 +53,9 @@ LayerCosts LayerMemo::costs(const LayerVariant& variant, int clock, const Profil
   });
 }
 
-LayerWork LayerMemo::work(const LayerVariant& variant, const Profile& profile, bool all) {
-  return get(all ? work_ : compute_, variant, [&] {
+LayerWork LayerMemo::work(const LayerVariant& variant, int clock, const Profile& profile,
+                          bool all) {
+  return get(all ? work_ : compute_, {variant, clock}, [&] {
     const SharedLayer layer = program(variant, false);
     return (all ? work_of : compute_of)(layer, rows_.of(layer), view_, profile);
   });
@@ -113,8 +114,9 @@ PassCost LayerLibrary::pair(const LayerVariant& forward, const LayerVariant& bac
   return found->second;
 }
 
-LayerWork LayerLibrary::work(const LayerVariant& variant, const Profile& profile, bool all) {
-  return memo_of(variant).work(variant, profile, all);
+LayerWork LayerLibrary::work(const LayerVariant& variant, int clock, const Profile& profile,
+                             bool all) {
+  return memo_of(variant).work(variant, clock, profile, all);
 }
 
 LayerSavings LayerLibrary::savings(const LayerVariant& variant, const Profile& profile) {

@@ -32,8 +32,8 @@ class LayerMemo {
   [[nodiscard]] SharedLayer program(const LayerVariant&, bool keep);
   // `clock` identifies the profile: equal clocks mean equal profiles.
   [[nodiscard]] LayerCosts costs(const LayerVariant&, int clock, const Profile&);
-  // At the burst clock. Without `all`: compute and sends alone.
-  [[nodiscard]] LayerWork work(const LayerVariant&, const Profile&, bool all);
+  // Without `all`: compute and sends alone.
+  [[nodiscard]] LayerWork work(const LayerVariant&, int clock, const Profile&, bool all);
   [[nodiscard]] LayerSavings savings(const LayerVariant&, const Profile&);  // at the burst clock
   [[nodiscard]] LayerWeights weights(const LayerVariant&);
   // Frees programs, which take most of the memory: those that were needed for prices only, or all.
@@ -52,7 +52,7 @@ class LayerMemo {
   std::map<LayerVariant, SharedLayer> programs_;
   std::set<LayerVariant> kept_;
   std::map<std::pair<LayerVariant, int>, LayerCosts> costs_;
-  std::map<LayerVariant, LayerWork> work_, compute_;
+  std::map<std::pair<LayerVariant, int>, LayerWork> work_, compute_;
   std::map<LayerVariant, LayerSavings> savings_;
   std::map<LayerVariant, LayerWeights> weights_;
 };
@@ -74,7 +74,8 @@ class LayerLibrary {
   [[nodiscard]] LayerCosts costs(const LayerVariant&, int clock, const Profile&);
   [[nodiscard]] PassCost pair(const LayerVariant& forward, const LayerVariant& backward, int clock,
                               const Profile&);
-  [[nodiscard]] LayerWork work(const LayerVariant&, const Profile&, bool all);  // as LayerMemo's
+  [[nodiscard]] LayerWork work(const LayerVariant&, int clock, const Profile&,
+                               bool all);  // as LayerMemo's
   [[nodiscard]] LayerSavings savings(const LayerVariant&, const Profile&);
   [[nodiscard]] LayerWeights weights(const LayerVariant&);
   void forget(bool all);  // as LayerMemo::forget

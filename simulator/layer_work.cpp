@@ -96,6 +96,7 @@ void add_pass(LayerWork& work, const LayerProgram& layer, Pass pass, const Bindi
     const Seconds time = priced.ops[i].duration;
     if (is_compute(priced.costs[i].cls)) {
       work.compute[p] += time;
+      if (priced.costs[i].cls != CostClass::memory_bound) work.matrix += time;
       if (const int half = half_of(layer, pass, i); half >= 0) work.halves[half] += time;
     }
     if (ops[i].kind == OpKind::send) work.send = std::max(work.send, priced.costs[i].time);
@@ -135,6 +136,7 @@ LayerWork compute_of(const LayerProgram& layer, const Binding& binding, const Cl
         work.send = std::max(work.send, time);
       } else {
         work.compute[static_cast<std::size_t>(pass)] += time;
+        if (class_of(op) != CostClass::memory_bound) work.matrix += time;
         if (const int half = half_of(layer, pass, i); half >= 0) work.halves[half] += time;
       }
     }

@@ -32,6 +32,7 @@ struct LayerWeights {
 // One layer of one microbatch. Times by Pass.
 struct LayerWork {
   Seconds compute[2];   // arithmetic and memory-bound work
+  Seconds matrix;       // of that, of both passes: matrix products and attention
   // Time the compute stream needs whether the layer runs alone, with its shared expert moved, or in
   // a pair: everything but expert exchanges, with the waits for other exchanges that lie between
   // neighbouring ops and that nothing else can fill.
@@ -43,7 +44,7 @@ struct LayerWork {
   std::int64_t saved = 0;  // bytes that the forward pass leaves behind
 };
 
-// The least of that, which is cheaper to find out: `compute`, `halves` and `send` alone.
+// The least of that, which is cheaper to find out: `compute`, `matrix`, `halves` and `send` alone.
 [[nodiscard]] LayerWork compute_of(const LayerProgram&, const Binding&, const ClusterView&,
                                    const Profile&);
 

@@ -43,6 +43,9 @@ BoundTable::BoundTable(const Estimator& estimator, const Problem& problem, Runti
 
 int BoundTable::highest_clock(const Plan& plan, const Shape& shape, const Layers& layers,
                               Seconds cutoff) const {
+  if (problem_.profile.sustained_clock.duty_slope <= 0 || std::isinf(cutoff.base())) {
+    return kClockSteps;
+  }
   const auto microbatches = static_cast<double>(plan.microbatches(problem_.workload.global_batch));
   Seconds least;  // matrix time of a stage
   for (std::size_t s = 0; s < shape.kind_of.size(); ++s) {
@@ -143,14 +146,20 @@ Seconds BoundTable::step(const Plan& plan, const PlanParts& parts, const Sources
 }
 
 PlanBounds BoundTable::own(const Plan& plan, Seconds cutoff) {
-  const PlanParts parts = estimator_.parts(plan);
   CompiledLayers compiled;
-  PlanBounds bounds{own_step(plan, parts, plan, cutoff, true, compiled)};
-  if (bounds.step > cutoff) return bounds;
-  const Layers& layers = layers_of(parts, plan, BoundScope::setting);
-  bounds.peak_bytes =
-      peak(plan, plan.sharding, shape_of(parts, plan), layers, 1) + outside(plan);
+  PlanBounds bounds{own_step(plan, cutoff, compiled)};
+  if (bounds.step <= cutoff) bounds.peak_bytes = own_peak(plan);
   return bounds;
+}
+
+Seconds BoundTable::own_step(const Plan& plan, Seconds cutoff, CompiledLayers& compiled) {
+  return own_step(plan, estimator_.parts(plan), plan, cutoff, true, compiled);
+}
+
+std::int64_t BoundTable::own_peak(const Plan& plan) {
+  const PlanParts parts = estimator_.parts(plan);
+  const Layers& layers = layers_of(parts, plan, BoundScope::setting);
+  return peak(plan, plan.sharding, shape_of(parts, plan), layers, 1) + outside(plan);
 }
 
 Seconds BoundTable::by_reference(const Plan& reference, const Plan& plan, Seconds cutoff,
@@ -158,32 +167,45 @@ Seconds BoundTable::by_reference(const Plan& reference, const Plan& plan, Second
   return own_step(reference, estimator_.parts(reference), plan, cutoff, false, compiled);
 }
 
+template <class StepOf>
+Seconds BoundTable::at_highest_clock(const PlanParts& parts, const Plan& of_layers,
+                                     const Plan& plan, BoundScope scope, Seconds cutoff,
+                                     CompiledLayers& compiled, const StepOf& step_of) {
+  const Layers& layers = layers_of(parts, of_layers, scope, 0, compiled);
+  const Seconds bound = step_of(layers);
+  if (bound > cutoff) return bound;
+  const int clock = highest_clock(plan, shape_of(parts, of_layers), layers, cutoff);
+  if (clock >= kClockSteps) return bound;
+  const double limit = cutoff.base();
+  const Seconds excluded(std::nextafter(limit, 2 * limit));
+  const Layers& slower = layers_of(parts, of_layers, scope, clock, compiled);
+  return std::max(bound, std::min(excluded, step_of(slower)));
+}
+
 Seconds BoundTable::own_step(const Plan& of_layers, const PlanParts& parts, const Plan& plan,
                              Seconds cutoff, bool passes, CompiledLayers& compiled) {
   const Shape& shape = shape_of(parts, of_layers);
-  const Layers& layers = layers_of(parts, of_layers, BoundScope::setting, 0, compiled);
-  const Seconds bound = step(plan, parts, {.shape = shape, .layers = layers, .passes = passes});
-  const double limit = cutoff.base();
-  if (problem_.profile.sustained_clock.duty_slope <= 0 || std::isinf(limit) || bound > cutoff)
-    return bound;
-  const int clock = highest_clock(plan, shape, layers, cutoff);
-  if (clock >= kClockSteps) return bound;
-  const Layers& slower = layers_of(parts, of_layers, BoundScope::setting, clock, compiled);
-  const Seconds excluded(std::nextafter(limit, 2 * limit));
-  return std::max(bound, std::min(excluded, step(plan, parts, {.shape = shape, .layers = slower,
-                                                               .passes = passes})));
+  return at_highest_clock(parts, of_layers, plan, BoundScope::setting, cutoff, compiled,
+                          [&](const Layers& layers) {
+                            return step(plan, parts,
+                                        {.shape = shape, .layers = layers, .passes = passes});
+                          });
 }
 
-PlanBounds BoundTable::mesh(const Plan& plan, const StateChoices& state) {
+PlanBounds BoundTable::mesh(const Plan& plan, const StateChoices& state, Seconds cutoff) {
   const PlanParts parts = estimator_.parts(plan);
   const Shape& shape = shape_of(parts, plan);
-  const Layers& layers = layers_of(parts, plan, BoundScope::mesh);
   Plan lean = plan;
   put_state(state.place, lean);
   put_shards(lean.sharding, 0, lean);
-  const Pipeline stages = pipeline(plan, {.shape = shape, .layers = layers});
-  return {outside_pipeline(plan, *std::ranges::max_element(stages.finish), stages),
-          peak(lean, state.shardings.back(), shape, layers, 0)};
+  CompiledLayers compiled;
+  const Seconds time = at_highest_clock(
+      parts, plan, plan, BoundScope::mesh, cutoff, compiled, [&](const Layers& layers) {
+        const Pipeline stages = pipeline(plan, {.shape = shape, .layers = layers});
+        return outside_pipeline(plan, *std::ranges::max_element(stages.finish), stages);
+      });
+  const Layers& layers = layers_of(parts, plan, BoundScope::mesh);
+  return {time, peak(lean, state.shardings.back(), shape, layers, 0)};
 }
 
 Seconds BoundTable::grid(const Plan& plan) {
@@ -206,11 +228,14 @@ Seconds BoundTable::grid(const Plan& plan) {
   return outside_pipeline(plan, even, stages);
 }
 
-Seconds BoundTable::whole_mesh(const Plan& plan, const StateChoices& state) {
+Seconds BoundTable::whole_mesh(const Plan& plan, const StateChoices& state, Seconds cutoff) {
   const PlanParts parts = estimator_.parts(plan);
-  return least_step(plan, state, parts,
-                    {.shape = shape_of(parts, plan),
-                     .layers = layers_of(parts, plan, BoundScope::mesh)});
+  const Shape& shape = shape_of(parts, plan);
+  CompiledLayers compiled;
+  return at_highest_clock(
+      parts, plan, plan, BoundScope::mesh, cutoff, compiled, [&](const Layers& layers) {
+        return least_step(plan, state, parts, {.shape = shape, .layers = layers});
+      });
 }
 
 Seconds BoundTable::least_step(Plan plan, const StateChoices& state, const PlanParts& parts,
@@ -240,33 +265,38 @@ std::int64_t BoundTable::least_state(Plan plan, StatePlace least) {
               layers_of(parts, plan, BoundScope::family), 0);
 }
 
-Seconds BoundTable::graph(const Plan& plan, CudaGraph graph, const StateChoices& state) {
+Seconds BoundTable::graph(const Plan& plan, CudaGraph graph, const StateChoices& state,
+                          Seconds cutoff) {
   const PlanParts parts = estimator_.parts(plan);
-  const Layers& layers = layers_of(parts, plan, BoundScope::mesh);
-  return least_step(plan, state, parts,
-                    {.shape = shape_of(parts, plan), .layers = layers, .host = &graph});
+  const Shape& shape = shape_of(parts, plan);
+  CompiledLayers compiled;
+  return at_highest_clock(
+      parts, plan, plan, BoundScope::mesh, cutoff, compiled, [&](const Layers& layers) {
+        return least_step(plan, state, parts,
+                          {.shape = shape, .layers = layers, .host = &graph});
+      });
 }
 
 Seconds BoundTable::exchange(const Plan& reference, const StateChoices& state, Seconds cutoff) {
   const Plan ordered = in_order(reference);
   const PlanParts parts = estimator_.parts(ordered);
-  Sources from{.shape = shape_of(parts, ordered),
-               .layers = layers_of(parts, ordered, BoundScope::family),
-               .host = &ordered.cuda_graph};
-  const Seconds time = least_step(ordered, state, parts, from);
-  if (time > cutoff) return time;
-  from.exchanges = true;
-  return std::max(time, least_step(ordered, state, parts, from));
+  const Shape& shape = shape_of(parts, ordered);
+  CompiledLayers compiled;
+  return at_highest_clock(
+      parts, ordered, ordered, BoundScope::family, cutoff, compiled, [&](const Layers& layers) {
+        Sources from{.shape = shape, .layers = layers, .host = &ordered.cuda_graph};
+        const Seconds time = least_step(ordered, state, parts, from);
+        if (time > cutoff) return time;
+        from.exchanges = true;
+        return std::max(time, least_step(ordered, state, parts, from));
+      });
 }
 
 PlanBounds BoundTable::family(const Plan& plan, Seconds cutoff) {
   const Plan ordered = in_order(plan);
   const PlanParts parts = estimator_.parts(ordered);
   PlanBounds bounds{family_step(ordered, parts, plan, cutoff)};
-  if (bounds.step > cutoff) return bounds;
-  const Layers& layers = layers_of(parts, ordered, BoundScope::family);
-  bounds.peak_bytes =
-      peak(plan, plan.sharding, shape_of(parts, plan), layers, 1) + outside(plan);
+  if (bounds.step <= cutoff) bounds.peak_bytes = peak_of_family(plan);
   return bounds;
 }
 
@@ -286,12 +316,15 @@ Seconds BoundTable::family_by_reference(const Plan& reference, const Plan& plan,
 Seconds BoundTable::family_step(const Plan& ordered, const PlanParts& parts, const Plan& plan,
                                 Seconds cutoff) {
   const Shape& shape = shape_of(parts, ordered);
-  const Layers& layers = layers_of(parts, ordered, BoundScope::family);
-  const CudaGraph* host = &ordered.cuda_graph;
-  const Seconds time = step(plan, parts, {.shape = shape, .layers = layers, .host = host});
-  if (time > cutoff) return time;
-  return std::max(time, step(plan, parts, {.shape = shape, .layers = layers, .host = host,
-                                           .exchanges = true}));
+  CompiledLayers compiled;
+  return at_highest_clock(
+      parts, ordered, plan, BoundScope::family, cutoff, compiled, [&](const Layers& layers) {
+        Sources from{.shape = shape, .layers = layers, .host = &ordered.cuda_graph};
+        const Seconds time = step(plan, parts, from);
+        if (time > cutoff) return time;
+        from.exchanges = true;
+        return std::max(time, step(plan, parts, from));
+      });
 }
 
 }  // namespace pleat

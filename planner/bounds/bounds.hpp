@@ -50,12 +50,15 @@ class BoundTable {
   // The references must outlive the table.
   BoundTable(const Estimator&, const Problem&, Runtime);
 
-  // Of exactly this plan. The time of two layers that overlap is shared between them (share_pairs).
   // GPUs clock lower when their matrix units are busy, and a plan that takes at most `cutoff` keeps
-  // them busy at least to some degree. So the time is first computed at the clock that such a plan
-  // can have: if that is above `cutoff`, so is the plan, and a value just above `cutoff` is
-  // returned, without bytes.
+  // them busy at least to some degree. So times are those of the highest clock that such a plan can
+  // have. If that is above `cutoff`, so is every plan, and a value just above `cutoff` is returned.
+
+  // Of exactly this plan. The time of two layers that overlap is shared between them (share_pairs).
+  // A time above `cutoff` comes without bytes.
   [[nodiscard]] PlanBounds own(const Plan&, Seconds cutoff);
+  [[nodiscard]] Seconds own_step(const Plan&, Seconds cutoff, CompiledLayers&);  // the time alone
+  [[nodiscard]] std::int64_t own_peak(const Plan&);                             // the bytes alone
   // The same with the layers of `reference`, which must take no longer than the plan's own. Many
   // plans share a reference, so this is cheaper and less tight.
   [[nodiscard]] Seconds by_reference(const Plan& reference, const Plan&, Seconds cutoff,
@@ -67,12 +70,12 @@ class BoundTable {
   // Of all plans with this one's mesh, whatever their settings and memory choices. Time: the
   // pipeline alone, with arithmetic and memory-bound work, which overlap cannot hide; `plan` must
   // have the settings with the least of it. Memory: weights, gradients and optimizer state alone.
-  [[nodiscard]] PlanBounds mesh(const Plan&, const StateChoices&);
+  [[nodiscard]] PlanBounds mesh(const Plan&, const StateChoices&, Seconds cutoff);
   // The time of all plans with this one's degrees, microbatch and order, whatever the chunks:
-  // stages that share the work evenly and never wait.
+  // stages that share the work evenly and never wait, at the burst clock.
   [[nodiscard]] Seconds grid(const Plan&);
   // The time of the plans of a mesh, with the step's own operations added.
-  [[nodiscard]] Seconds whole_mesh(const Plan&, const StateChoices&);
+  [[nodiscard]] Seconds whole_mesh(const Plan&, const StateChoices&, Seconds cutoff);
   // Bytes of all plans of the mesh. `plan` recomputes every layer in full; `share` is the part of
   // its saved activations that every other plan saves at least.
   [[nodiscard]] std::int64_t least_peak(const Plan&, Sharding least, double share);
@@ -80,7 +83,8 @@ class BoundTable {
   // alone.
   [[nodiscard]] std::int64_t least_state(Plan, StatePlace least);
   // The time of all plans of the mesh with this CUDA graph mode: the host's launches are added.
-  [[nodiscard]] Seconds graph(const Plan& least_work, CudaGraph, const StateChoices&);
+  [[nodiscard]] Seconds graph(const Plan& least_work, CudaGraph, const StateChoices&,
+                              Seconds cutoff);
   // The time of all plans of the mesh that exchange as `reference` does, which has the least
   // sharding and launches.
   [[nodiscard]] Seconds exchange(const Plan& reference, const StateChoices&, Seconds cutoff);
@@ -91,9 +95,11 @@ class BoundTable {
   [[nodiscard]] std::vector<std::int64_t> peaks_of_family(const Plan&);  // the bytes, by stage
   // The same of every memory choice, by choice. `plan` has the one that saves nothing, on the
   // device. Much cheaper than to ask for each, and less tight. The time only of those that fit
-  // `usable` bytes, going by this; by stage the time alone.
-  [[nodiscard]] std::vector<PlanBounds> by_choice(const Plan&, const ChoiceWays&,
-                                                  std::int64_t usable);
+  // `usable` bytes, going by this; by stage the time alone. Bytes are those of `order`: the order
+  // of the plan's pipeline, or one that holds less.
+  [[nodiscard]] std::vector<PlanBounds> by_choice(const Plan&, const Schedule& order,
+                                                  const ChoiceWays&, std::int64_t usable,
+                                                  Seconds cutoff);
   // The time alone, with the layers of `reference`, which must take no longer.
   [[nodiscard]] Seconds family_by_reference(const Plan& reference, const Plan&, Seconds cutoff);
 
@@ -120,7 +126,13 @@ class BoundTable {
   const Layers& layers_of(const PlanParts&, const Plan&, BoundScope, int clock,  // 0: burst
                           CompiledLayers&);
   const Profile& profile_at(int clock);
-  // The highest clock of a plan that takes no longer than `cutoff`.
+  // step_of(layers) at the highest clock of a plan that takes no longer than `cutoff`. `layers_of`:
+  // whose layers.
+  template <class StepOf>
+  [[nodiscard]] Seconds at_highest_clock(const PlanParts&, const Plan& layers_of, const Plan&,
+                                         BoundScope, Seconds cutoff, CompiledLayers&,
+                                         const StepOf& step_of);
+  // That clock. kClockSteps: the burst clock.
   [[nodiscard]] int highest_clock(const Plan&, const Shape&, const Layers&, Seconds cutoff) const;
   // What a bound takes the time from.
   struct Sources {
@@ -163,7 +175,8 @@ class BoundTable {
                                                 const std::vector<LayerSavings>&,
                                                 const ChoiceWays&);
   struct StageSums;
-  [[nodiscard]] std::vector<StageSums> sum_stages(const Plan&, const Sources&);
+  [[nodiscard]] std::vector<StageSums> sum_stages(const Plan&, const Schedule& order,
+                                                    const Sources&);
   [[nodiscard]] double passes_of_chunk(const Plan&) const;  // forward ones, in a step
   // So much of what is saved beside state; of each stage, or of the largest.
   [[nodiscard]] std::vector<double> peaks(const Plan&, Sharding, const Shape&, const Layers&,

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 
@@ -170,7 +172,9 @@ struct BoundTable::StageSums {
   Seconds done, before;
 };
 
-std::vector<BoundTable::StageSums> BoundTable::sum_stages(const Plan& plan, const Sources& from) {
+std::vector<BoundTable::StageSums> BoundTable::sum_stages(const Plan& plan,
+                                                          const Schedule& order,
+                                                          const Sources& from) {
   const Shape& shape = from.shape;
   const std::size_t kinds = shape.kinds.size();
   const std::vector<ChunkBound> times = layer_times(from);
@@ -184,7 +188,7 @@ std::vector<BoundTable::StageSums> BoundTable::sum_stages(const Plan& plan, cons
     }
     if (splits_backward(plan.schedule)) backward[k] = std::min(backward[k], halves);
   }
-  const HeldChunks& held_by_stage = held_of(schedule_of(plan, problem_.workload));
+  const HeldChunks& held_by_stage = held_of(order);
   const double passes = passes_of_chunk(plan);
   std::vector<StageSums> sums(shape.kind_of.size());
   Seconds in, out;  // ways of the first and the last microbatch through the stages before
@@ -217,16 +221,24 @@ double BoundTable::passes_of_chunk(const Plan& plan) const {
   return plan.schedule == PipelineSchedule::dualpipe ? microbatches / 2 : microbatches;
 }
 
-std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const ChoiceWays& ways,
-                                              std::int64_t usable) {
+std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& order,
+                                              const ChoiceWays& ways, std::int64_t usable,
+                                              Seconds cutoff) {
   const Plan ordered = in_order(plan);
   const PlanParts parts = estimator_.parts(ordered);
   const Shape& shape = shape_of(parts, ordered);
-  const Layers& layers = layers_of(parts, ordered, BoundScope::family);
+  CompiledLayers compiled;
+  const Layers& burst = layers_of(parts, ordered, BoundScope::family, 0, compiled);
+  const int clock = highest_clock(plan, shape, burst, cutoff);
+  const bool slows = clock < kClockSteps;
+  const Layers& layers =
+      slows ? layers_of(parts, ordered, BoundScope::family, clock, compiled) : burst;
+  const Seconds excluded(slows ? std::nextafter(cutoff.base(), 2 * cutoff.base())
+                               : std::numeric_limits<double>::infinity());
   const Sources from{.shape = shape, .layers = layers, .host = &ordered.cuda_graph};
   const ChunkTables chunks =
       chunk_tables(shape, layers, savings_of_layers(parts, *shape.counted), ways);
-  const std::vector<StageSums> stages = sum_stages(plan, from);
+  const std::vector<StageSums> stages = sum_stages(plan, order, from);
   const Pipeline base = pipeline(plan, from);
   const bool straight = plan.schedule == PipelineSchedule::one_f_one_b;
   const double passes = passes_of_chunk(plan);
@@ -277,10 +289,12 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const ChoiceWays
       latest = straight ? std::max(latest, done) : done;
       longer.finish[s] = std::max(base.finish[s], latest - stages[s].before);
     }
-    bound.step = outside_pipeline(place->plan,
-                                  step_end(*place->tail, place->plan, runtime_, problem_.profile,
-                                           microbatches, longer.finish, longer.passes),
-                                  longer);
+    const Seconds step =
+        outside_pipeline(place->plan,
+                         step_end(*place->tail, place->plan, runtime_, problem_.profile,
+                                  microbatches, longer.finish, longer.passes),
+                         longer);
+    bound.step = std::min(excluded, step);
   }
   return bounds;
 }

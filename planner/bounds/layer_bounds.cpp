@@ -152,7 +152,8 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
       bound.weights = library.weights(variants[i]);
       continue;
     }
-    const LayerWork work = library.work(variants[i], profile, scope == BoundScope::family);
+    const LayerWork work = library.work(variants[i], clock, profile, scope == BoundScope::family);
+    bound.matrix = work.matrix;
     for (int p = 0; p < 2; ++p) {
       bound.time[p] = scope == BoundScope::mesh ? work.compute[p] : work.in_order[p];
       if (scope == BoundScope::family) bound.exchanges[p] = work.exchanges[p];
@@ -164,7 +165,7 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
   }
   for (std::size_t i = 0; i < variants.size(); ++i) {
     if (variants[i].kind != LayerKind::send) continue;
-    bounds[i].send = library.work(variants[i], profile, scope == BoundScope::family).send;
+    bounds[i].send = library.work(variants[i], clock, profile, scope == BoundScope::family).send;
   }
   for (std::size_t i = 0; i < variants.size(); ++i) {  // passes alone first
     if (layers.stand_in(i) != i) bounds[i] = bounds[layers.stand_in(i)];

@@ -27,7 +27,7 @@ struct LayerBound {
   Seconds alone[2];
   Seconds half[2];         // input gradients and weight gradients of a split backward pass
   Seconds waits;           // of `time`: of the backward pass for exchanges; for a family
-  Seconds matrix;          // matrix products and attention of both passes; for a setting
+  Seconds matrix;          // matrix products and attention of both passes
   Seconds send;            // of its output to the next stage
   std::int64_t saved = 0;  // bytes of activations that the forward pass saves
   LayerWeights weights;
@@ -65,7 +65,7 @@ struct PassKinds {
 };
 
 // For each of CountedLayers::variants. The library keeps what it compiles. `clock` is that of the
-// profile; only settings have other than the burst clock.
+// profile.
 [[nodiscard]] std::vector<LayerBound> bound_layers(const CountedLayers&, LayerLibrary&,
                                                    const PassKinds&, BoundScope, int clock,
                                                    const Profile&);

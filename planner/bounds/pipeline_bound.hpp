@@ -26,7 +26,7 @@ struct ChunkBound {
 // the first microbatch's way there and back plus the slots until the last microbatch's way back;
 // `order` is that schedule's order if the caller has it (split_order.hpp). `schedule.paired` is not
 // read: callers put its effect into `alone`. Without pairs, a larger group of microbatches (a
-// multiple of PP) never gives a smaller result than groups of PP give.
+// multiple of PP) never gives a larger result than a smaller one.
 struct SplitOrder;
 [[nodiscard]] std::vector<Seconds> earliest_finish(Schedule, std::span<const ChunkBound> chunks,
                                                    Seconds transfer,

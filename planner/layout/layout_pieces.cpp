@@ -118,7 +118,7 @@ LayoutPieces pieces_of(const ModelSpec& model, const WorkloadSpec& workload, con
       case LayerKind::embedding: all.pieces.first = times[i]; break;
       case LayerKind::head: all.pieces.last = times[i]; break;
       case LayerKind::send: {
-        const Seconds one = parts.library->work(variants[i], profile, false).send;
+        const Seconds one = parts.library->work(variants[i], kClockSteps, profile, false).send;
         send = std::min(send.value_or(one), one);
         break;
       }

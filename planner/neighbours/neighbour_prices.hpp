@@ -8,6 +8,7 @@
 #include <functional>
 #include <vector>
 
+#include "core/program/compile_stage.hpp"
 #include "planner/bounds/bounds.hpp"
 #include "planner/problem.hpp"
 #include "planner/search/parallel_rounds.hpp"
@@ -39,7 +40,8 @@ class NeighbourPrices {
   // Of all choices beside a plan that gives up nothing (BoundTable::by_choice).
   [[nodiscard]] std::vector<PlanBounds> bounds_by_choice(const Plan& plain,
                                                          const ChoiceWays& ways) {
-    return bounds_.by_choice(plain, ways, usable_);
+    return bounds_.by_choice(plain, schedule_of(plain, problem_.workload), ways, usable_,
+                             Seconds(std::numeric_limits<double>::infinity()));
   }
   [[nodiscard]] std::int64_t usable() const { return usable_; }  // bytes of a GPU
 

@@ -82,8 +82,8 @@ Tried try_mesh(const PlanTree& tree, NodeOpener& opener, std::int32_t mesh,
     if (tree.memory_repeats_another(node) || tree.broken_rule(plan) != nullptr) continue;
     Opened opened = opener.open(node, Seconds(std::numeric_limits<double>::infinity()));
     ++tried.priced;
-    if (!opened.fits) continue;
-    tried.plan = Candidate{std::move(plan), std::move(*opened.estimate)};
+    if (!opened.priced.front().fits) continue;
+    tried.plan = Candidate{std::move(plan), std::move(opened.priced.front().estimate)};
     break;
   }
   return tried;

@@ -57,7 +57,7 @@ class GoodPlan {
   std::vector<Bounded> bounded(const std::vector<Node>& nodes, bool must_fit) {
     std::vector<Bounded> list(nodes.size());
     workers_.for_each(nodes.size(), [&](std::size_t i) {
-      list[i] = {nodes[i], opener_.family_bounds(tree_.plan_of(nodes[i]))};
+      list[i] = {nodes[i], opener_.family_bounds(nodes[i])};
     });
     if (must_fit) {
       std::erase_if(list, [&](const Bounded& b) { return b.bounds.peak_bytes > usable_; });
@@ -115,12 +115,13 @@ class GoodPlan {
     priced_ += static_cast<std::int64_t>(opened.size());
     const bool robust = tree_.config.robust;
     for (std::size_t i = 0; i < opened.size(); ++i) {
-      if (!opened[i].fits) continue;
-      if (best_ && value_of(*opened[i].estimate, robust) >= value_of(best_->estimate, robust)) {
+      Priced& priced = opened[i].priced.front();
+      if (!priced.fits) continue;
+      if (best_ && value_of(priced.estimate, robust) >= value_of(best_->estimate, robust)) {
         continue;
       }
       best_node_ = list[i].node;
-      best_ = Candidate{tree_.plan_of(best_node_), std::move(*opened[i].estimate)};
+      best_ = Candidate{tree_.plan_of(best_node_), std::move(priced.estimate)};
     }
   }
 

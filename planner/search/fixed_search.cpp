@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Best-first branch and bound over the plan tree: always the nodes with the smallest bounds first,
-// in rounds of a fixed size. The search ends when no bound is below the K-th best estimate, so the
-// answer is that of pricing every plan. Rounds are merged in order: the number of threads changes
-// nothing.
+// Best-first branch and bound over the plan tree: the nodes with the smallest bounds first, in
+// rounds of a fixed size, and some of every depth, so that there are plans early. The search ends
+// when no bound is below the K-th best estimate, so the answer is that of pricing every plan. Rounds
+// are merged in order: the number of threads changes nothing.
 #include "planner/search/fixed_search.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <limits>
@@ -24,7 +25,9 @@
 namespace pleat {
 namespace {
 
-constexpr std::size_t kRound = 128;       // nodes opened per round
+constexpr std::size_t kRound = 128;  // nodes opened per round
+constexpr std::size_t kDiving = 8;   // of them of each depth, in rounds that dive
+constexpr int kDivingRounds = 256, kDiveEvery = 16;  // the first rounds dive, later every so many
 constexpr std::size_t kGridsAtOnce = 1024;   // bounded between two checks of the limits
 constexpr std::size_t kNearestRanked = 2048, kNearestTried = 16;  // meshes, when nothing fits
 constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
@@ -38,6 +41,39 @@ struct Sooner {
   bool operator()(const Open& a, const Open& b) const {
     return a.least != b.least ? a.least < b.least : a.node.place() < b.node.place();
   }
+};
+
+// Nodes to be opened, by how far they are from plans that can be priced.
+class Frontier {
+ public:
+  static constexpr std::size_t kDepths = 6;
+
+  void push(const Open& open) { heaps_[depth_of(open.node)].push(open); }
+  [[nodiscard]] bool empty() const {
+    return std::ranges::all_of(heaps_, [](const Heap& h) { return h.empty(); });
+  }
+  // The node that comes first, of all or of one depth.
+  [[nodiscard]] const Open& top() const { return heaps_[first()].top(); }
+  void pop() { heaps_[first()].pop(); }
+  [[nodiscard]] bool empty(std::size_t depth) const { return heaps_[depth].empty(); }
+  [[nodiscard]] const Open& top(std::size_t depth) const { return heaps_[depth].top(); }
+  void pop(std::size_t depth) { heaps_[depth].pop(); }
+
+ private:
+  using Heap = WideHeap<Open, Sooner>;
+  static std::size_t depth_of(const Node& node) {
+    return static_cast<std::size_t>(node.level) +
+           (node.level == Level::setting && node.stage == kBounded ? 1 : 0);
+  }
+  [[nodiscard]] std::size_t first() const {
+    std::size_t best = kDepths;
+    for (std::size_t d = 0; d < kDepths; ++d) {
+      if (heaps_[d].empty()) continue;
+      if (best == kDepths || Sooner{}(heaps_[d].top(), heaps_[best].top())) best = d;
+    }
+    return best;
+  }
+  std::array<Heap, kDepths> heaps_;
 };
 
 }  // namespace
@@ -80,8 +116,8 @@ class FixedSearch::Search {
     while (bounded_) {
       const std::vector<Open> round = next_round();
       if (round.empty()) break;
-      if (limit_passed(round.front().least)) {
-        leave(round.front().least);
+      if (const Seconds least = least_left(round); limit_passed(least)) {
+        leave(least);
         for (const Open& open : round) count("not-reached", tree_.plans_of(open.node));
         break;
       }
@@ -142,20 +178,46 @@ class FixedSearch::Search {
     const Seconds cutoff = best_.cutoff();
     if (!beyond_.empty() && least_beyond_ <= cutoff) take_back(cutoff);
     std::int64_t left = evaluations_left();
-    while (!open_.empty() && open_.top().least <= cutoff && round.size() < kRound) {
-      const Open next = open_.top();
-      const bool prices = next.node.level == Level::setting && next.node.stage == kBounded;
-      if (prices && left == 0) break;
-      open_.pop();
+    const auto take = [&](const Open& next) {
       if (const char* reason = best_.superseded(next.node, next.least)) {
         count(reason, tree_.plans_of(next.node));
       } else {
         round.push_back(next);
-        if (prices) --left;
+        if (is_priced(next.node)) left -= next.node.meshes;
       }
+    };
+    if (dives()) {
+      for (std::size_t depth = Frontier::kDepths; depth-- > 0;) {
+        for (std::size_t i = 0; i < kDiving && !open_.empty(depth); ++i) {
+          const Open next = open_.top(depth);
+          if (next.least > cutoff || (is_priced(next.node) && left <= 0)) break;
+          open_.pop(depth);
+          take(next);
+        }
+      }
+    }
+    while (!open_.empty() && open_.top().least <= cutoff && round.size() < kRound) {
+      const Open next = open_.top();
+      if (is_priced(next.node) && left <= 0) break;
+      open_.pop();
+      take(next);
     }
     return round;
   }
+
+  // The smallest bound of what is not opened yet.
+  [[nodiscard]] Seconds least_left(const std::vector<Open>& round) const {
+    const Seconds least = std::ranges::min_element(round, {}, &Open::least)->least;
+    return open_.empty() ? least : std::min(least, open_.top().least);
+  }
+
+  static bool is_priced(const Node& node) {
+    return node.level == Level::setting && node.stage == kBounded;
+  }
+
+  // Whether a round takes nodes of every depth, so that plans are priced long before all nodes with
+  // smaller bounds have been opened. Bounds are tighter once there are plans to compare with.
+  [[nodiscard]] bool dives() const { return rounds_ < kDivingRounds || rounds_ % kDiveEvery == 0; }
 
   // At least one node, because limits are checked after a round.
   [[nodiscard]] std::int64_t evaluations_left() const {
@@ -216,12 +278,13 @@ class FixedSearch::Search {
       if (o.cut) leave(node.bound * tree_.weight(node));
       if (o.least_peak > 0) remember_near(node.mesh, o.least_peak);
       for (const auto& [mesh, bytes] : o.too_large) remember_near(mesh, bytes);
-      if (!o.estimate) continue;
-      ++result_.priced;
-      if (!o.fits) continue;
-      for (const char* reason :
-           best_.enter(node, std::move(o.stages), std::move(*o.estimate))) {
-        count(reason, 1);
+      for (Priced& priced : o.priced) {
+        ++result_.priced;
+        if (!priced.fits) continue;
+        for (const char* reason :
+             best_.enter(priced.node, std::move(priced.stages), std::move(priced.estimate))) {
+          count(reason, 1);
+        }
       }
     }
   }
@@ -293,7 +356,7 @@ class FixedSearch::Search {
   std::unique_ptr<PlanPrices> own_;  // null: shared with other searches
   NodeOpener opener_;
   BestList best_;
-  WideHeap<Open, Sooner> open_;
+  Frontier open_;
   std::vector<Open> beyond_;  // above the cutoff
   Seconds least_beyond_ = kNever;  // the smallest bound among them
   std::unordered_map<const char*, std::int64_t>

@@ -7,6 +7,7 @@
 #include <limits>
 #include <string_view>
 
+#include "core/program/compile_stage.hpp"
 #include "planner/search/stage_choice.hpp"
 #include "simulator/layer_library.hpp"
 
@@ -43,10 +44,10 @@ void NodeOpener::for_each_least_work(const Node& node, const Visit& visit) const
   }
 }
 
-PlanBounds NodeOpener::mesh_bounds(std::int32_t mesh) {
+PlanBounds NodeOpener::mesh_bounds(std::int32_t mesh, Seconds cutoff) {
   std::optional<PlanBounds> least;
   for_each_least_work({.bound = {}, .mesh = mesh}, [&](const Plan& plan) {
-    const PlanBounds b = bounds_.mesh(plan, tree_.state_choices(plan));
+    const PlanBounds b = bounds_.mesh(plan, tree_.state_choices(plan), cutoff);
     if (!least) least = b;
     *least = {std::min(least->step, b.step), std::min(least->peak_bytes, b.peak_bytes)};
   });
@@ -63,9 +64,10 @@ Seconds NodeOpener::grid_bound(const Node& grid) {
 Opened NodeOpener::open(const Node& node, Seconds cutoff) {
   Opened opened = open_once(node, cutoff);
   const auto refined_in_vain = [&] {
-    if (opened.children.size() != 1 || !opened.rejected.empty() || opened.estimate) return false;
+    if (opened.children.size() != 1 || !opened.rejected.empty() || !opened.priced.empty()) return false;
     const Node& child = opened.children.front();
-    return child.level == node.level && child.memory == node.memory && child.stage > node.stage &&
+    return child.level == node.level && child.memory == node.memory &&
+           child.meshes == node.meshes && child.stage > node.stage &&
            child.stage < kBounded && child.bound == node.bound;
   };
   while (refined_in_vain()) {
@@ -77,44 +79,44 @@ Opened NodeOpener::open(const Node& node, Seconds cutoff) {
 
 Opened NodeOpener::open_once(const Node& node, Seconds cutoff) {
   switch (node.level) {
-    case Level::grid: return open_grid(node);
-    case Level::mesh: return open_mesh(node);
+    case Level::grid: return open_grid(node, cutoff);
+    case Level::mesh: return open_mesh(node, cutoff);
     case Level::exchange:
       return node.stage == kBounded ? open_exchange(node) : refine_exchange(node, cutoff);
     case Level::family:
-      return node.stage == kBounded ? open_family(node) : refine_family(node, cutoff);
+      return node.stage == kBounded ? open_family(node, cutoff) : refine_family(node, cutoff);
     case Level::setting:
-      return node.stage == kBounded ? price(node) : refine_setting(node, cutoff);
+      return node.stage == kBounded ? price(node, cutoff) : refine_setting(node, cutoff);
   }
   return {};
 }
 
-// Meshes that differ in the group of microbatches follow one another: the largest group's bound
-// holds for all of them.
-Opened NodeOpener::open_grid(const Node& node) {
+Opened NodeOpener::open_grid(const Node& node, Seconds cutoff) {
   Opened opened;
-  PlanBounds bounds;
-  for (std::int32_t mesh = node.mesh + node.meshes; mesh-- > node.mesh;) {
-    if (!tree_.has_larger_group(mesh)) bounds = mesh_bounds(mesh);
+  const std::int32_t end = node.mesh + node.meshes;
+  for (std::int32_t mesh = node.mesh; mesh < end;) {
+    Node child{.bound = node.bound, .mesh = mesh};
+    while (tree_.has_larger_group(mesh++)) ++child.meshes;
+    const PlanBounds bounds = mesh_bounds(mesh - 1, cutoff);
     if (bounds.peak_bytes > usable_) {
-      opened.rejected.push_back({"memory", tree_.plans_of_mesh()});
-      opened.too_large.emplace_back(mesh, bounds.peak_bytes);
+      opened.rejected.push_back({"memory", tree_.plans_of(child)});
+      opened.too_large.emplace_back(child.mesh, bounds.peak_bytes);
       continue;
     }
-    opened.children.push_back({.bound = std::max(node.bound, bounds.step), .mesh = mesh});
+    child.bound = std::max(node.bound, bounds.step);
+    opened.children.push_back(child);
   }
-  std::ranges::reverse(opened.children);
   return opened;
 }
 
-Opened NodeOpener::open_mesh(const Node& node) {
+Opened NodeOpener::open_mesh(const Node& node, Seconds cutoff) {
   Opened opened;
   const Plan mesh_plan = tree_.mesh_plan(node);
   const StateChoices& state = tree_.state_choices(mesh_plan);
   Seconds bound(std::numeric_limits<double>::infinity());
   if (node.stage < kBounded) {
-    for_each_least_work(node, [&](const Plan& plan) {
-      bound = std::min(bound, bounds_.whole_mesh(plan, state));
+    for_each_least_work(with_largest_group(node), [&](const Plan& plan) {
+      bound = std::min(bound, bounds_.whole_mesh(plan, state, cutoff));
     });
     Node& refined = opened.children.emplace_back(node);
     refined.bound = std::max(node.bound, bound);
@@ -132,8 +134,8 @@ Opened NodeOpener::open_mesh(const Node& node) {
   }
   // The host's launches are added, of the graphs that leave the fewest.
   const CudaGraph graph = tree_.least_work.front().graph;
-  for_each_least_work(node, [&](const Plan& plan) {
-    bound = std::min(bound, bounds_.graph(plan, graph, state));
+  for_each_least_work(with_largest_group(node), [&](const Plan& plan) {
+    bound = std::min(bound, bounds_.graph(plan, graph, state, cutoff));
   });
   bound = std::max(node.bound, bound);
   for (std::size_t e = 0; e < tree_.exchanges.size(); ++e) {
@@ -159,7 +161,7 @@ Opened NodeOpener::open_mesh(const Node& node) {
 Opened NodeOpener::refine_exchange(const Node& node, Seconds cutoff) {
   Opened opened;
   Node& refined = opened.children.emplace_back(node);
-  const Plan reference = reference_of(tree_.plan_of(node));
+  const Plan reference = reference_of(tree_.plan_of(with_largest_group(node)));
   refined.bound =
       std::max(node.bound, bounds_.exchange(reference, tree_.state_choices(reference), cutoff));
   refined.stage = kBounded;
@@ -179,18 +181,18 @@ Opened NodeOpener::open_exchange(const Node& node) {
   Opened opened;
   const auto all = static_cast<std::int64_t>(tree_.choices.size());
   const Mesh& mesh = tree_.mesh_of(node);
-  Plan plan = tree_.mesh_plan(node);
+  Plan plan = tree_.mesh_plan(node);  // settings are valid with all groups or none
   const auto exchange = static_cast<std::size_t>(node.exchange);
   for (const std::int16_t family : tree_.exchanges[exchange].families) {
     const auto first = static_cast<std::size_t>(family);
     const std::size_t end = tree_.end_of_family(first);
     const auto count = static_cast<std::int64_t>(end - first);
     if (tree_.settings[first].repeats_another(mesh, tree_.settings)) {
-      opened.rejected.push_back({"no-effect", count * all});
+      opened.rejected.push_back({"no-effect", node.meshes * count * all});
       continue;
     }
     if (const char* rule = tree_.settings[first].void_on(mesh)) {
-      opened.rejected.push_back({rule, count * all});
+      opened.rejected.push_back({rule, node.meshes * count * all});
       continue;
     }
     Node child = node;
@@ -202,7 +204,7 @@ Opened NodeOpener::open_exchange(const Node& node) {
     for (std::size_t s = first; s < end; ++s) {
       tree_.settings[s].put_into(plan);
       if (const char* rule = tree_.broken_rule(plan)) {
-        opened.rejected.push_back({rule, all});
+        opened.rejected.push_back({rule, node.meshes * all});
       } else {
         ++child.settings;
       }
@@ -224,7 +226,8 @@ Plan NodeOpener::reference_of(Plan plan) const {
 Opened NodeOpener::refine_family(const Node& node, Seconds cutoff) {
   Opened opened;
   Node& refined = opened.children.emplace_back(node);
-  const Plan plan = tree_.plan_of(node), reference = reference_of(plan);
+  const Node fastest = with_largest_group(node);
+  const Plan plan = tree_.plan_of(fastest), reference = reference_of(plan);
   ++refined.stage;
   Seconds bound;
   if (node.stage == 0) {
@@ -232,17 +235,17 @@ Opened NodeOpener::refine_family(const Node& node, Seconds cutoff) {
     if (reference == plan) refined.stage = kBounded;
   } else if (node.stage == 1) {
     bound = Seconds(std::numeric_limits<double>::infinity());
-    Plan member = tree_.mesh_plan(node);
     CompiledLayers compiled;  // members that differ in the order of pairs share them
+    Node one = node;
     for_each_setting(node, [&](std::size_t s) {
-      tree_.settings[s].put_into(member);
-      bound = std::min(bound, bounds_.by_reference(reference_of(member), member, cutoff, compiled));
+      one.setting = static_cast<std::int16_t>(s);
+      bound = std::min(bound, bound_by_reference(one, cutoff, compiled));
     });
   } else {
-    const PlanBounds own = bounds_.family(plan, cutoff);
+    const PlanBounds own = family_bounds(node, cutoff);
     bound = own.step;
     if (own.peak_bytes > usable_) {
-      const Seconds least = least_that_fits(node);
+      const Seconds least = least_that_fits(node, cutoff);
       if (std::isfinite(least.base())) bound = std::max(bound, least);
     }
   }
@@ -250,9 +253,9 @@ Opened NodeOpener::refine_family(const Node& node, Seconds cutoff) {
   return opened;
 }
 
-Opened NodeOpener::open_family(const Node& node) {
+Opened NodeOpener::open_family(const Node& node, Seconds cutoff) {
   Opened opened;
-  if (const std::int64_t least = least_of_family(node); least > usable_) {
+  if (const std::int64_t least = least_of_family(node, cutoff); least > usable_) {
     return no_memory(node, least);
   }
   for_each_setting(node, [&](std::size_t s) {  // invalid settings were counted before
@@ -266,15 +269,15 @@ Opened NodeOpener::open_family(const Node& node) {
   return opened;
 }
 
-Seconds NodeOpener::least_that_fits(const Node& family) {
+Seconds NodeOpener::least_that_fits(const Node& family, Seconds cutoff) {
   Seconds least(std::numeric_limits<double>::infinity());
-  for (const PlanBounds& b : *bounds_by_choice(family)) {
+  for (const PlanBounds& b : *bounds_by_choice(family, cutoff)) {
     if (b.peak_bytes <= usable_) least = std::min(least, b.step);
   }
   return least;
 }
 
-std::int64_t NodeOpener::least_of_family(const Node& family) {
+std::int64_t NodeOpener::least_of_family(const Node& family, Seconds cutoff) {
   const std::int64_t state = bounds_.least_state(tree_.plan_of(family), tree_.least_place());
   if (state > usable_) return state;
   if (tree_.choices_by_stage && tree_.mesh_of(family).attention.pp > 1) {
@@ -283,7 +286,7 @@ std::int64_t NodeOpener::least_of_family(const Node& family) {
   const std::int64_t plain = bounds_.peak_of_family(tree_.plan_of(family));
   if (plain <= usable_) return plain;
   std::int64_t least = plain;
-  for (const PlanBounds& b : *bounds_by_choice(family)) {
+  for (const PlanBounds& b : *bounds_by_choice(family, cutoff)) {
     if (b.peak_bytes > 0) least = std::min(least, b.peak_bytes);
   }
   return least;
@@ -304,6 +307,41 @@ std::int64_t NodeOpener::least_of_stages(const Node& family) {
   return *std::ranges::max_element(least);
 }
 
+PlanBounds NodeOpener::family_bounds(const Node& node, Seconds cutoff) {
+  PlanBounds bounds = bounds_.family(tree_.plan_of(with_largest_group(node)), cutoff);
+  if (node.meshes > 1 && bounds.step <= cutoff) {
+    bounds.peak_bytes = bounds_.peak_of_family(tree_.plan_of(node));
+  }
+  return bounds;
+}
+
+// A larger group has more slots that are not paired, so none of the groups has the smallest bound.
+template <class BoundOf>
+Seconds NodeOpener::least_of_groups(const Node& node, const BoundOf& bound_of) const {
+  Seconds least = kAnyTime;
+  for (std::int32_t i = 0; i < node.meshes; ++i) {
+    least = std::min(least, bound_of(tree_.plan_of(of_one_mesh(node, node.mesh + i))));
+  }
+  return least;
+}
+
+Seconds NodeOpener::bound_by_reference(const Node& node, Seconds cutoff,
+                                       CompiledLayers& compiled) {
+  return least_of_groups(node, [&](const Plan& plan) {
+    return bounds_.by_reference(reference_of(plan), plan, cutoff, compiled);
+  });
+}
+
+PlanBounds NodeOpener::own_bounds(const Node& node, Seconds cutoff) {
+  if (node.meshes == 1) return bounds_.own(tree_.plan_of(node), cutoff);
+  CompiledLayers compiled;
+  PlanBounds bounds{least_of_groups(node, [&](const Plan& plan) {
+    return bounds_.own_step(plan, cutoff, compiled);
+  })};
+  if (bounds.step <= cutoff) bounds.peak_bytes = bounds_.own_peak(tree_.plan_of(node));
+  return bounds;
+}
+
 // The next tighter bound of a setting: its family's memory, then the reference's layers, then its
 // own layers.
 Opened NodeOpener::refine_setting(const Node& node, Seconds cutoff) {
@@ -312,36 +350,33 @@ Opened NodeOpener::refine_setting(const Node& node, Seconds cutoff) {
   Node refined = node;
   ++refined.stage;
   if (node.stage == 0) {
-    const char* const repeated = tree_.memory_repeats_another(node) ? "no-effect" : nullptr;
-    if (const char* rule =
-            repeated
-                ? repeated
-                : tree_.broken_rule(plan)) {  // of this memory choice, perhaps not of those below
-      opened.rejected.push_back({rule, 1});
-      open_below(node, opened);
+    const bool repeated = node.memory == 0 && tree_.memory_repeats_another(node);
+    if (const char* rule = repeated ? "no-effect" : tree_.broken_rule(plan)) {
+      // Of this memory choice, perhaps not of those below.
+      opened.rejected.push_back({rule, node.meshes});
+      open_below(node, cutoff, opened);
       return opened;
     }
     if (tree_.by_stage(node)) {  // no faster than the plan that gives up nothing
-      refined.bound = std::max(node.bound, bounds_.own(plan, cutoff).step);
+      refined.bound = std::max(node.bound, own_bounds(node, cutoff).step);
       refined.stage = kBounded;
     } else if (node.memory > 0) {  // the bound of the first choice is that of the setting above
-      const PlanBounds family = family_with_choice(node);
+      const PlanBounds family = family_with_choice(node, cutoff);
       refined.bound = std::max(node.bound, family.step);
       if (family.peak_bytes > usable_) {
-        does_not_fit(refined, family.peak_bytes, opened);
+        does_not_fit(refined, family.peak_bytes, cutoff, opened);
         return opened;
       }
     }
     if (refined.stage < kBounded && reference_of(plan) == plan) ++refined.stage;
   } else if (node.stage == 1) {
     CompiledLayers compiled;
-    refined.bound = std::max(
-        node.bound, bounds_.by_reference(reference_of(plan), plan, cutoff, compiled));
+    refined.bound = std::max(node.bound, bound_by_reference(node, cutoff, compiled));
   } else {
-    const PlanBounds own = bounds_.own(plan, cutoff);
+    const PlanBounds own = own_bounds(node, cutoff);
     refined.bound = std::max(node.bound, own.step);
     if (own.peak_bytes > usable_) {
-      does_not_fit(refined, own.peak_bytes, opened);
+      does_not_fit(refined, own.peak_bytes, cutoff, opened);
       return opened;
     }
   }
@@ -349,72 +384,107 @@ Opened NodeOpener::refine_setting(const Node& node, Seconds cutoff) {
   return opened;
 }
 
-Opened NodeOpener::price(const Node& node) {
+// The plan of each group of microbatches. Choices below are tried for those that do not fit.
+Opened NodeOpener::price(const Node& node, Seconds cutoff) {
   if (tree_.by_stage(node)) return price_by_stage(node);
   Opened opened;
-  const Plan plan = tree_.plan_of(node);
-  opened.estimate = estimator_(plan);
-  estimator_.parts(plan).library->forget(true);  // it is priced once
-  const std::int64_t peak = opened.estimate->peak_bytes();
-  const bool host_full = host_ > 0 && opened.estimate->host_bytes > host_;
-  opened.fits = peak <= usable_ && !host_full;
-  if (peak <= usable_ && host_full) {
-    opened.rejected.push_back({"host-memory", 1});
-    open_below(node, opened);
-  } else if (opened.fits) {
-    const std::int64_t below = tree_.memory.plans_below(node.memory) - 1;
-    if (below > 0) opened.rejected.push_back({"over-saving", below});
-  } else {
-    does_not_fit(node, peak, opened);
+  const std::int64_t below = tree_.memory.plans_below(node.memory) - 1;
+  Node unfit = node;  // those that follow one another
+  unfit.meshes = 0;
+  const auto try_below = [&] {
+    if (unfit.meshes > 0) open_below(unfit, cutoff, opened);
+    unfit.meshes = 0;
+  };
+  CompiledLayers compiled;
+  for (std::int32_t i = 0; i < node.meshes; ++i) {
+    Node one = of_one_mesh(node, node.mesh + i);
+    const Plan plan = tree_.plan_of(one);
+    one.bound = std::max(one.bound, bounds_.own_step(plan, cutoff, compiled));
+    if (one.bound > cutoff) {  // which may have sunk since the node was bounded
+      opened.children.push_back(one);
+      try_below();
+      continue;
+    }
+    if (i > 0 && bounds_.own_peak(plan) > usable_) {
+      opened.rejected.push_back({"memory", 1});
+      if (unfit.meshes++ == 0) unfit.mesh = one.mesh;
+      continue;
+    }
+    Priced& priced = opened.priced.emplace_back(one, estimator_(plan));
+    const std::int64_t peak = priced.estimate.peak_bytes();
+    const bool host_full = host_ > 0 && priced.estimate.host_bytes > host_;
+    priced.fits = peak <= usable_ && !host_full;
+    if (priced.fits) {
+      if (below > 0) opened.rejected.push_back({"over-saving", below});
+      try_below();
+      continue;
+    }
+    if (peak > usable_) note_peak(peak, opened);
+    opened.rejected.push_back({peak <= usable_ ? "host-memory" : "memory", 1});
+    if (unfit.meshes++ == 0) unfit.mesh = one.mesh;
   }
+  try_below();
+  estimator_.parts(tree_.plan_of(node)).library->forget(true);  // they are priced once
   return opened;
 }
 
 Opened NodeOpener::price_by_stage(const Node& node) {
   Opened opened;
-  ChosenByStage chosen = choose_by_stage(tree_, estimator_, node, usable_, host_, gpus_per_node_);
-  opened.cut = chosen.cut;
-  if (!chosen.fits) {
-    if (chosen.rule == std::string_view("memory")) opened.least_peak = chosen.least_peak;
-    opened.rejected.push_back({chosen.rule, 1});
-    return opened;
+  for (std::int32_t i = 0; i < node.meshes; ++i) {
+    const Node one = of_one_mesh(node, node.mesh + i);
+    ChosenByStage chosen = choose_by_stage(tree_, estimator_, one, usable_, host_, gpus_per_node_);
+    opened.cut = opened.cut || chosen.cut;
+    if (!chosen.fits) {
+      if (chosen.rule == std::string_view("memory")) note_peak(chosen.least_peak, opened);
+      opened.rejected.push_back({chosen.rule, 1});
+      continue;
+    }
+    Plan plan = tree_.plan_of(one);
+    plan.stages = std::move(chosen.stages);
+    Priced& priced = opened.priced.emplace_back(one, estimator_(plan));
+    priced.fits = true;
+    priced.stages = std::move(plan.stages);
   }
-  Plan plan = tree_.plan_of(node);
-  plan.stages = std::move(chosen.stages);
-  opened.estimate = estimator_(plan);
-  opened.fits = true;
-  opened.stages = std::move(plan.stages);
   return opened;
 }
 
-void NodeOpener::does_not_fit(const Node& node, std::int64_t peak, Opened& opened) {
-  opened.least_peak = peak;
-  opened.rejected.push_back({"memory", 1});
-  open_below(node, opened);
+void NodeOpener::note_peak(std::int64_t peak, Opened& opened) {
+  opened.least_peak = opened.least_peak > 0 ? std::min(opened.least_peak, peak) : peak;
 }
 
-void NodeOpener::open_below(const Node& node, Opened& opened) {
+void NodeOpener::does_not_fit(const Node& node, std::int64_t peak, Seconds cutoff,
+                              Opened& opened) {
+  note_peak(peak, opened);
+  opened.rejected.push_back({"memory", node.meshes});
+  open_below(node, cutoff, opened);
+}
+
+void NodeOpener::open_below(const Node& node, Seconds cutoff, Opened& opened) {
   if (tree_.memory.below(node.memory).empty()) return;
-  open_fitting(node, *bounds_by_choice(node), opened);
+  open_fitting(node, *bounds_by_choice(node, cutoff), opened);
 }
 
 // All settings of a family ask for the same bounds.
-PlanBounds NodeOpener::family_with_choice(Node node) {
+PlanBounds NodeOpener::family_with_choice(Node node, Seconds cutoff) {
   node.setting = tree_.family_of(node.setting);
   return *with_choice_.get(
-      {{node.mesh, node.setting, node.memory}},
-      [&] { return std::make_shared<const PlanBounds>(family_bounds(tree_.plan_of(node))); },
+      {{node.mesh, node.meshes, node.setting, node.memory}},
+      [&] { return std::make_shared<const PlanBounds>(family_bounds(node, cutoff)); },
       [](const PlanBounds&) { return std::size_t{1}; });
 }
 
 // All choices below a setting ask for the same bounds.
-std::shared_ptr<const std::vector<PlanBounds>> NodeOpener::bounds_by_choice(Node node) {
+std::shared_ptr<const std::vector<PlanBounds>> NodeOpener::bounds_by_choice(Node node,
+                                                                        Seconds cutoff) {
   node.memory = 0;
   return by_choice_.get(
-      {{node.mesh, node.setting}},
+      {{node.mesh, node.meshes, node.setting}},
       [&] {
+        const Schedule smallest =
+            schedule_of(tree_.plan_of(node), tree_.problem.workload);
         return std::make_shared<const std::vector<PlanBounds>>(
-            bounds_.by_choice(tree_.plan_of(node), tree_.ways, usable_));
+            bounds_.by_choice(tree_.plan_of(with_largest_group(node)), smallest, tree_.ways,
+                              usable_, cutoff));
       },
       [](const std::vector<PlanBounds>& bounds) { return bounds.size(); });
 }
@@ -427,13 +497,13 @@ void NodeOpener::open_fitting(const Node& node, const std::vector<PlanBounds>& b
     child.memory = m;
     child.stage = 0;
     child.bound = std::max(node.bound, bounds.step);
-    if (bounds.peak_bytes <= usable_) {
+    const bool fits = bounds.peak_bytes <= usable_;
+    if (fits && !tree_.memory_repeats_another(child)) {
       opened.children.push_back(child);
       continue;
     }
-    opened.rejected.push_back({"memory", 1});
-    opened.least_peak =
-        opened.least_peak > 0 ? std::min(opened.least_peak, bounds.peak_bytes) : bounds.peak_bytes;
+    opened.rejected.push_back({fits ? "no-effect" : "memory", node.meshes});
+    if (!fits) note_peak(bounds.peak_bytes, opened);
     open_fitting(child, by_choice, opened);
   }
 }

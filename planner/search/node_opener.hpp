@@ -22,19 +22,26 @@ struct Rejection {
   std::int64_t plans;
 };
 
-// What came of one node: all its plans are in its children, rejected, or the one that was priced.
+// A plan that was priced, by its node, which has one mesh.
+struct Priced {
+  Node node;
+  StepEstimate estimate;
+  bool fits = false;
+  std::vector<StageOverride> stages = {};
+};
+
+// What came of one node: all its plans are in its children, rejected, or priced.
 struct Opened {
   std::vector<Node> children;
   std::vector<Rejection> rejected;
-  std::optional<StepEstimate> estimate;  // of the node's own plan
-  std::vector<StageOverride> stages;     // of that plan
-  bool cut = false;  // the node's plan may not be the best of those it stands for
-  bool fits = false;
+  std::vector<Priced> priced;
+  bool cut = false;  // a priced plan may not be the best of those it stands for
   std::int64_t least_peak = 0;  // bytes; what a plan that does not fit needs at least
   // Of a grid: meshes whose state alone does not fit, and its bytes.
   std::vector<std::pair<std::int32_t, std::int64_t>> too_large;
 };
 
+inline constexpr Seconds kAnyTime{std::numeric_limits<double>::infinity()};
 inline constexpr std::int64_t kNoPeak = std::numeric_limits<std::int64_t>::max();
 
 class NodeOpener {
@@ -43,14 +50,13 @@ class NodeOpener {
   NodeOpener(const PlanTree&, PlanPrices&, const ClusterSpec&, std::int64_t usable);
 
   // Of all plans of a mesh: time, and state alone.
-  [[nodiscard]] PlanBounds mesh_bounds(std::int32_t mesh);
+  [[nodiscard]] PlanBounds mesh_bounds(std::int32_t mesh, Seconds cutoff = kAnyTime);
   // Of all plans of a grid.
   [[nodiscard]] Seconds grid_bound(const Node& grid);
   // BoundTable::family.
-  [[nodiscard]] PlanBounds family_bounds(const Plan& plan) {
-    return bounds_.family(plan, Seconds(std::numeric_limits<double>::infinity()));
-  }
-  // May be called from several threads. Plans that take longer than `cutoff` are of no interest.
+  [[nodiscard]] PlanBounds family_bounds(const Node&, Seconds cutoff = kAnyTime);
+  // May be called from several threads. Plans that take longer than `cutoff` are of no interest:
+  // bounds hold for those that take no longer.
   [[nodiscard]] Opened open(const Node&, Seconds cutoff);
   // Roughly the memory of the mesh's smallest plan, in bytes: tries every sharding and every place
   // of the optimizer's state, each with no memory saved otherwise and with as much as possible.
@@ -63,14 +69,14 @@ class NodeOpener {
 
  private:
   Opened open_once(const Node&, Seconds cutoff);
-  Opened open_grid(const Node&);
-  Opened open_mesh(const Node&);
+  Opened open_grid(const Node&, Seconds cutoff);
+  Opened open_mesh(const Node&, Seconds cutoff);
   Opened refine_exchange(const Node&, Seconds cutoff);
   Opened open_exchange(const Node&);
   Opened refine_family(const Node&, Seconds cutoff);
-  Opened open_family(const Node&);
+  Opened open_family(const Node&, Seconds cutoff);
   Opened refine_setting(const Node&, Seconds cutoff);
-  Opened price(const Node&);
+  Opened price(const Node&, Seconds cutoff);
   Opened price_by_stage(const Node&);
 
   // The plan with ZeRO-1 at most and the CUDA graphs that launch least: the exchanges of more
@@ -80,20 +86,26 @@ class NodeOpener {
   // The first setting of each family that is valid on the mesh and does not repeat another.
   [[nodiscard]] std::vector<std::int16_t> first_settings(std::int32_t mesh) const;
   // A lower bound on the bytes of the family's plans. Any value that fits where it does not matter.
-  [[nodiscard]] std::int64_t least_of_family(const Node&);
+  [[nodiscard]] std::int64_t least_of_family(const Node&, Seconds cutoff);
   [[nodiscard]] std::int64_t least_of_stages(const Node&);
   [[nodiscard]] Opened no_memory(const Node&, std::int64_t least) const;
+  [[nodiscard]] PlanBounds own_bounds(const Node&, Seconds cutoff);  // BoundTable::own
+  // BoundTable::by_reference.
+  [[nodiscard]] Seconds bound_by_reference(const Node&, Seconds cutoff, CompiledLayers&);
+  template <class BoundOf>  // of the plans of the node's meshes
+  [[nodiscard]] Seconds least_of_groups(const Node&, const BoundOf&) const;
+  static void note_peak(std::int64_t, Opened&);
   // What gives up more cannot be faster.
-  void does_not_fit(const Node&, std::int64_t peak, Opened&);
+  void does_not_fit(const Node&, std::int64_t peak, Seconds cutoff, Opened&);
   // Those of the choices below the node's that fit, going by bounds; below the others again those
   // that fit.
-  void open_below(const Node&, Opened&);
-  std::shared_ptr<const std::vector<PlanBounds>> bounds_by_choice(Node);
+  void open_below(const Node&, Seconds cutoff, Opened&);
+  std::shared_ptr<const std::vector<PlanBounds>> bounds_by_choice(Node, Seconds cutoff);
   // Of the family with the node's memory choice.
-  [[nodiscard]] PlanBounds family_with_choice(Node);
+  [[nodiscard]] PlanBounds family_with_choice(Node, Seconds cutoff);
   void open_fitting(const Node&, const std::vector<PlanBounds>& by_choice, Opened&) const;
   // The choice that saves nothing does not fit: a bound of those that do; nothing fits: infinite.
-  [[nodiscard]] Seconds least_that_fits(const Node& family);
+  [[nodiscard]] Seconds least_that_fits(const Node& family, Seconds cutoff);
   template <class Visit>  // plans of the mesh with the least work (PlanTree::least_work)
   void for_each_least_work(const Node&, const Visit&) const;
   template <class Visit>  // the valid settings of a family, without memory choice
@@ -105,10 +117,10 @@ class NodeOpener {
   std::int64_t usable_;
   std::int64_t host_;  // bytes of a node; 0: unknown
   int gpus_per_node_;
-  // BoundTable::family, by mesh, family and memory choice.
-  Recent<NumberKey<3>, PlanBounds, KeyHash> with_choice_{400'000};  // 50 MB
-  // BoundTable::by_choice, by mesh and setting.
-  Recent<NumberKey<2>, std::vector<PlanBounds>, KeyHash> by_choice_{2'000'000};  // bounds: 32 MB
+  // BoundTable::family, by meshes, family and memory choice.
+  Recent<NumberKey<4>, PlanBounds, KeyHash> with_choice_{400'000};  // 50 MB
+  // BoundTable::by_choice, by meshes and setting.
+  Recent<NumberKey<3>, std::vector<PlanBounds>, KeyHash> by_choice_{2'000'000};  // bounds: 32 MB
 };
 
 }  // namespace pleat

@@ -90,13 +90,14 @@ bool PlanTree::has_larger_group(std::int32_t mesh) const {
 
 std::int64_t PlanTree::plans_of(const Node& node) const {
   switch (node.level) {
-    case Level::grid: return node.meshes * plans_of_mesh();
-    case Level::mesh: return plans_of_mesh();
+    case Level::grid:
+    case Level::mesh: return node.meshes * plans_of_mesh();
     case Level::exchange:
-      return exchanges[static_cast<std::size_t>(node.exchange)].settings *
+      return node.meshes * exchanges[static_cast<std::size_t>(node.exchange)].settings *
              static_cast<std::int64_t>(choices.size());
-    case Level::family: return node.settings * static_cast<std::int64_t>(choices.size());
-    case Level::setting: return memory.plans_below(node.memory);
+    case Level::family:
+      return node.meshes * node.settings * static_cast<std::int64_t>(choices.size());
+    case Level::setting: return node.meshes * memory.plans_below(node.memory);
   }
   return 0;
 }

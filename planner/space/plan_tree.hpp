@@ -20,12 +20,14 @@ namespace pleat {
 // What a node stands for: all plans of a grid, which are meshes that follow one another and have
 // the same degrees, microbatch and order of the pipeline (its chunks differ); all plans of a mesh;
 // those that exchange in one way; those of one family of settings; or those of one setting with one
-// memory choice and all choices below it (memory_tree.hpp).
+// memory choice and all choices below it (memory_tree.hpp). Below a grid a node stands for meshes
+// that differ in the group of microbatches alone, smallest group first. The first of them holds the
+// least memory; the last of them has the smallest bounds of time.
 enum class Level : std::int8_t { grid, mesh, exchange, family, setting };
 struct Node {
   Seconds bound;  // no plan of the node has a shorter step
-  std::int32_t mesh = 0;    // of a grid the first one
-  std::int32_t meshes = 1;  // of a grid
+  std::int32_t mesh = 0;    // the first one
+  std::int32_t meshes = 1;  // so many
   std::int16_t setting = -1, memory = -1;  // -1: all; for a family its first setting
   std::int16_t settings = 1;               // for a family: how many of its settings are valid
   std::int16_t exchange = -1;              // index into PlanTree::exchanges; -1: all
@@ -36,6 +38,14 @@ struct Node {
     return std::tuple(mesh, exchange, setting, memory, level);
   }
 };
+[[nodiscard]] inline Node of_one_mesh(Node node, std::int32_t mesh) {
+  node.mesh = mesh;
+  node.meshes = 1;
+  return node;
+}
+[[nodiscard]] inline Node with_largest_group(const Node& node) {
+  return of_one_mesh(node, node.mesh + node.meshes - 1);
+}
 inline constexpr std::int8_t kBounded = 3;  // `stage` of a node whose tightest bound is known
 
 struct PlanTree {
@@ -52,9 +62,10 @@ struct PlanTree {
   [[nodiscard]] std::int64_t plans_of(const Node&) const;
   // How many combinations of stages' choices all plans by stage stand for.
   [[nodiscard]] double stage_ways() const;
+  // Of the first of its meshes; for a family with its first setting.
   [[nodiscard]] const Mesh& mesh_of(const Node&) const;
   [[nodiscard]] Plan mesh_plan(const Node&) const;
-  [[nodiscard]] Plan plan_of(const Node&) const;  // for a family with its first setting
+  [[nodiscard]] Plan plan_of(const Node&) const;
   // Apart from the layout, which does not make a plan really different.
   [[nodiscard]] bool same_mesh(const Node&, const Node&) const;
   // The place of the optimizer state that leaves the least on the GPU.

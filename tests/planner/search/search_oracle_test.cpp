@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "core/environment.hpp"
+#include "core/program/compile_stage.hpp"
 #include "planner/bounds/bounds.hpp"
 #include "planner/report/explain.hpp"
 #include "planner/search/search.hpp"
@@ -332,15 +333,15 @@ TEST(SearchOracle, BoundsAreAdmissible) {
         }
         return least;
       };
-      const auto of_mesh = [&](const Plan& m) { return bounds.mesh(m, state).step.base(); };
+      const auto of_mesh = [&](const Plan& m) { return bounds.mesh(m, state, e.step).step.base(); };
       EXPECT_LE(least_of([&](const Plan& m) { return bounds.grid(m).base(); }),
                 least_of(of_mesh) * (1 + 1e-9));
       EXPECT_LE(least_of(of_mesh), step);
-      EXPECT_LE(least_of([&](const Plan& m) { return bounds.mesh(m, state).peak_bytes; }),
+      EXPECT_LE(least_of([&](const Plan& m) { return bounds.mesh(m, state, e.step).peak_bytes; }),
                 e.peak_bytes());
-      EXPECT_LE(least_of([&](const Plan& m) { return bounds.whole_mesh(m, state).base(); }), step);
+      EXPECT_LE(least_of([&](const Plan& m) { return bounds.whole_mesh(m, state, e.step).base(); }), step);
       EXPECT_LE(least_of([&](const Plan& m) {
-                  return bounds.graph(m, plan.cuda_graph, state).base();
+                  return bounds.graph(m, plan.cuda_graph, state, e.step).base();
                 }),
                 step);
       EXPECT_LE(least_of([&](Plan m) {
@@ -360,7 +361,8 @@ TEST(SearchOracle, BoundsAreAdmissible) {
       Plan plain = plan;
       MemoryChoice{}.put_into(plain);
       const PlanBounds of_choice =
-          bounds.by_choice(plain, ways, std::numeric_limits<std::int64_t>::max())[p.at.memory];
+          bounds.by_choice(plain, schedule_of(plain, c.workload), ways,
+                           std::numeric_limits<std::int64_t>::max(), e.step)[p.at.memory];
       EXPECT_LE(of_choice.step.base(), step);
       EXPECT_LE(of_choice.peak_bytes, e.peak_bytes());
       EXPECT_LE(bounds.least_state(plan, StatePlace::host_stepped), e.peak_bytes());
