@@ -77,6 +77,7 @@ constexpr Member kMembers[] = {
     {"--moe-expert-capacity-factor", "model.moe_expert_capacity_factor"},
     {"--moe-pad-expert-input-to-capacity", "model.moe_pad_expert_input_to_capacity"},
     {"--fp8-output-proj", "model.fp8_output_proj"},
+    {"--ddp-bucket-size", "ddp.bucket_size"},
 };
 
 // CommOverlapConfig.setup writes its own fields over the model's and the data parallel ones, with
@@ -94,6 +95,12 @@ constexpr OverlapMember kOverlaps[] = {
     {"--delay-wgrad-compute", "comm_overlap.delay_wgrad_compute", nullptr},
     {"--overlap-grad-reduce", "comm_overlap.overlap_grad_reduce", "ddp.overlap_grad_reduce"},
     {"--overlap-param-gather", "comm_overlap.overlap_param_gather", "ddp.overlap_param_gather"},
+};
+
+// Recipes turn these on: with experts they are said on or off.
+constexpr Member kFusions[] = {
+    {"--moe-permute-fusion", "model.moe_permute_fusion"},
+    {"--moe-router-fusion", "model.moe_router_fusion"},
 };
 
 // Said by mixed_precision or by the recipe's model.
@@ -184,11 +191,20 @@ const auto* find(const Table& table, const std::string& flag) {
   return at == std::end(table) ? nullptr : &*at;
 }
 
+const char* said(const Exported& megatron, const char* flag) {
+  const bool on =
+      std::ranges::any_of(megatron.settings, [&](const Setting& s) { return s.name == flag; });
+  return on ? "true" : "false";
+}
+
+void write_fusions(const ExportContext& c, const Exported& megatron, Exported& out) {
+  if (!is_moe(c)) return;
+  for (const Member& m : kFusions) add(out, m.member, {said(megatron, m.flag)});
+}
+
 void write_overlaps(const Exported& megatron, Exported& out) {
   for (const OverlapMember& overlap : kOverlaps) {
-    const bool on = std::ranges::any_of(
-        megatron.settings, [&](const Setting& s) { return s.name == overlap.flag; });
-    const char* const value = on ? "true" : "false";
+    const char* const value = said(megatron, overlap.flag);
     add(out, overlap.member, {value});
     if (overlap.without_setup != nullptr) add(out, overlap.without_setup, {value});
   }
@@ -217,7 +233,7 @@ Exported to_bridge(const ExportContext& c, const Exported& megatron) {
     const auto is_size = [&](const Setting& a) { return a.name == s.name; };
     if (std::any_of(architecture.settings.begin(), architecture.settings.end(), is_size)) continue;
     if (s.name == "--max-position-embeddings") continue;  // the model's
-    if (find(kOverlaps, s.name) != nullptr) continue;
+    if (find(kOverlaps, s.name) != nullptr || find(kFusions, s.name) != nullptr) continue;
     if (std::find(std::begin(kLeftToPrecision), std::end(kLeftToPrecision), s.name) !=
         std::end(kLeftToPrecision)) {
       continue;
@@ -247,6 +263,7 @@ Exported to_bridge(const ExportContext& c, const Exported& megatron) {
     PLEAT_ASSERT(member != nullptr);
     add(out, member->member, {member->value != nullptr ? member->value : joined(s)});
   }
+  write_fusions(c, megatron, out);
   write_overlaps(megatron, out);
   if (c.plan().offload_layers > 0) add(out, "model.cpu_offloading", {"true"});
   out.notes.push_back("the model and its sizes come from the recipe that is overridden");

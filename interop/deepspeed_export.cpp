@@ -155,6 +155,26 @@ std::vector<FieldRule> make_deepspeed_fields() {
          miss_if(e, {c.plan().overlap.tile_level, "plan.overlap.tile_level", "true"});
        },
        nullptr},
+      {"plan.ddp_bucket_size",
+       [](C c, Exported& e) {
+         if (c.plan().ddp_bucket_size == 0) return;
+         const std::int64_t elements = c.plan().ddp_bucket_size;
+         add(e, "zero_optimization.reduce_bucket_size", elements);
+         add(e, "zero_optimization.allgather_bucket_size", elements);
+       },
+       nullptr},
+      {"plan.fusions.permute",
+       [](C c, Exported& e) {
+         miss_if(e, {!c.plan().fusions.permute, "plan.fusions.permute", "false"});
+       },
+       nullptr},
+      {"plan.fusions.router",
+       [](C c, Exported& e) {
+         miss_if(e, {!c.plan().fusions.router, "plan.fusions.router", "false"});
+       },
+       nullptr},
+      {"plan.fusions.scale_init", nullptr, "of precisions that are refused"},
+      {"plan.fusions.scale_order", nullptr, "of precisions that are refused"},
       {"plan.optimizer.grad_reduce",
        [](C c, Exported& e) {  // its default would be the type of the weights
          const auto& o = c.plan().optimizer;

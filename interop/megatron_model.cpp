@@ -192,7 +192,6 @@ void write_moe(const ModelSpec& m, Exported& e) {
   if (m.moe->latent > 0) add(e, "--moe-latent-size", m.moe->latent);
   if (m.moe->latent_norm) miss(e, "model.moe.latent_norm", "true", "no flag");
   add(e, "--moe-grouped-gemm");
-  add(e, "--moe-permute-fusion");
 }
 
 bool mixes_otherwise(C c) {

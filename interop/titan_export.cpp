@@ -245,6 +245,32 @@ std::vector<FieldRule> make_titan_fields() {
          miss_if(e, c.plan().overlap.tile_level, "plan.overlap.tile_level", "true", "no setting");
        },
        nullptr},
+      {"plan.ddp_bucket_size",
+       [](C c, Exported& e) {
+         miss_if(e, c.plan().ddp_bucket_size > 0, "plan.ddp_bucket_size",
+                 std::to_string(c.plan().ddp_bucket_size), "FSDP2 reduces layer by layer");
+       },
+       nullptr},
+      {"plan.fusions.permute",
+       [](C c, Exported& e) {
+         miss_if(e, !c.plan().fusions.permute, "plan.fusions.permute", "false", kOwnWay);
+       },
+       nullptr},
+      {"plan.fusions.router",
+       [](C c, Exported& e) {
+         miss_if(e, !c.plan().fusions.router, "plan.fusions.router", "false", kOwnWay);
+       },
+       nullptr},
+      {"plan.fusions.scale_init",
+       [](C c, Exported& e) {
+         miss_if(e, !c.plan().fusions.scale_init, "plan.fusions.scale_init", "false", kOwnWay);
+       },
+       nullptr},
+      {"plan.fusions.scale_order",
+       [](C c, Exported& e) {
+         miss_if(e, !c.plan().fusions.scale_order, "plan.fusions.scale_order", "false", kOwnWay);
+       },
+       nullptr},
       {"plan.optimizer.grad_reduce", nullptr, "fp32, anything else is refused"},
       {"plan.optimizer.kind", nullptr, "AdamW, anything else is refused"},
       {"plan.optimizer.state_offload", nullptr, "refused"},

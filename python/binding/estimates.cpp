@@ -49,7 +49,7 @@ class ShapeReader {
     if (auto* const* number = std::get_if<std::optional<int>*>(&o.value)) {
       if (!PyLong_CheckExact(value.ptr())) return false;
       const long given = PyLong_AsLong(value.ptr());
-      if (given < 1 || given > kMaxDegree) {
+      if (given < 1 || static_cast<double>(given) > o.most) {
         PyErr_Clear();
         return false;
       }

@@ -187,6 +187,29 @@ TEST(ExportMegatron, WritesOptimizersAndStash) {
                                             "workload.expert_loads given"));
 }
 
+TEST(ExportMegatron, SaysWhatIsFused) {
+  PlanDocument d = sample("mixtral-8x7b");
+  Exported e = export_plan(Target::megatron, {d}, "plan.json");
+  EXPECT_THAT(values_of(e, "--moe-permute-fusion"), IsEmpty());
+  EXPECT_THAT(values_of(e, "--moe-router-fusion"), IsEmpty());
+  EXPECT_THAT(values_of(e, "--ddp-bucket-size"), ElementsAre("absent"));
+  d.plan.fusions = {.permute = false, .router = false, .scale_init = false};
+  d.plan.ddp_bucket_size = 768'000'000;
+  e = export_plan(Target::megatron, {d}, "plan.json");
+  EXPECT_THAT(values_of(e, "--moe-permute-fusion"), ElementsAre("absent"));
+  EXPECT_THAT(values_of(e, "--moe-router-fusion"), ElementsAre("absent"));
+  EXPECT_THAT(values_of(e, "--ddp-bucket-size"), ElementsAre("768000000"));
+  EXPECT_THAT(e.missing, ElementsAre(Remark{"plan.fusions.scale_init", "false",
+                                            "no flag; the release of TransformerEngine decides"}));
+  // A recipe of Megatron-Bridge has them on: off is said.
+  e = export_plan(Target::megatron_bridge, {d}, "plan.json");
+  EXPECT_THAT(values_of(e, "model.moe_permute_fusion"), ElementsAre("false"));
+  EXPECT_THAT(values_of(e, "ddp.bucket_size"), ElementsAre("768000000"));
+  d.plan.fusions = {};
+  e = export_plan(Target::megatron_bridge, {d}, "plan.json");
+  EXPECT_THAT(values_of(e, "model.moe_router_fusion"), ElementsAre("true"));
+}
+
 struct Refused {
   const char* path;
   void (*change)(PlanDocument&);
@@ -316,6 +339,8 @@ Plan comparable(const PlanDocument& d) {
   if (p.fsdp_group == p.attention.dp * p.attention.cp) p.fsdp_group = 0;
   if (p.optimizer.grad_reduce == p.optimizer.main_grads) p.optimizer.grad_reduce.reset();
   if (p.optimizer.main_params == DType::remainder16) p.optimizer.main_params = DType::fp32;
+  if (!moe) p.fusions.permute = p.fusions.router = true;
+  p.fusions.scale_init = p.fusions.scale_order = true;  // no counterpart
   p.fp8_attention = false;  // no counterpart
   return p;
 }

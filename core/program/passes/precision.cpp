@@ -143,7 +143,10 @@ class Quantizer {
     op.phase = phase;
     op.belongs_with(user);
     op.in = {x};
-    if (user.kind == OpKind::grouped_gemm) op.in.push_back(user.in[2]);
+    if (user.kind == OpKind::grouped_gemm) {
+      op.in.push_back(user.in[2]);
+      op.attr.local_experts = user.attr.local_experts;
+    }
     op.out = {c.row, c.column};
     op.attr.gradient = gradients_.contains(x);
     if (fused_.contains(x)) op.attr.passes = 0;
