@@ -193,8 +193,7 @@ void read_fusions(const ArgumentReader& r, ImportedRun& out) {
     p.fusions.permute = r.is_on("moe_permute_fusion");
     p.fusions.router = r.is_on("moe_router_fusion");
   }
-  const std::int64_t elements = r.integer("ddp_bucket_size").value_or(0);
-  p.ddp_bucket_size = static_cast<int>(std::clamp<std::int64_t>(elements, 0, 2'000'000'000));
+  p.ddp_bucket_size = static_cast<int>(r.integer("ddp_bucket_size", 2'000'000'000).value_or(0));
   if (const auto buckets = r.integer("ddp_num_buckets"))
     out.ignored.push_back(fmt::format("ddp_num_buckets {}", *buckets));
 }

@@ -20,14 +20,6 @@ bool is_transfer(const Op& op) { return op.kind == OpKind::send || op.kind == Op
 // Does the host launch the op on its own, or is it inside a captured graph?
 bool launched_by_host(const Op& op, CudaGraph graph) { return !is_in_scope(graph, op); }
 
-// Kernels of an op beyond its first: of a chain that is not fused, and of experts that each have
-// their own launch.
-std::int64_t kernels_beside(const Op& op, const Profile& profile) {
-  const bool by_expert = profile.grouped_launches > 0 && op.attr.local_experts > 1 &&
-                         (op.kind == OpKind::grouped_gemm || op.kind == OpKind::quantize);
-  return op.attr.unfused_kernels + (by_expert ? op.attr.local_experts - 1 : 0);
-}
-
 // Weight tensors whose shards the ops of a pass gather or reduce, counted once an op: a runtime
 // that shards weights (Megatron-FSDP) handles each in Python. An expert has tensors of its own.
 int sharded_weight_events(const LayerProgram& layer, Pass pass) {
@@ -119,7 +111,8 @@ std::vector<StreamOp> make_stream_ops(LayerTimeline& line, const OpLists& lists,
   ops.reserve(line.steps.size());
   line.costs.reserve(line.steps.size());
   bool two_streams = false;
-  std::int64_t launches = 0, kernels_more = 0;
+  int launches = 0;
+  std::int64_t unfused = 0;  // kernels that the host launches beside those
   for (const PairStep& step : line.steps) {
     const Stream stream = on_cpu(view) ? Stream::compute : step.stream;
     const LayerProgram& layer = lists.layer(step.pass);
@@ -127,7 +120,7 @@ std::vector<StreamOp> make_stream_ops(LayerTimeline& line, const OpLists& lists,
     line.costs.push_back(price_op(op, layer.tensors, rows.of(step.pass), view, profile));
     if (launched_by_host(op, view.cuda_graph)) {
       ++launches;
-      kernels_more += kernels_beside(op, profile);
+      unfused += op.attr.unfused_kernels;
     }
     if (meets_tensor_parallel(op, view.cuda_graph)) line.host_extra += profile.tp_skew;
     const OpCost& cost = line.costs.back();
@@ -167,8 +160,8 @@ std::vector<StreamOp> make_stream_ops(LayerTimeline& line, const OpLists& lists,
       }
     }
   }
-  line.host = profile.host_per_op * static_cast<double>(launches) +
-              profile.host_per_launch * static_cast<double>(kernels_more);
+  line.host = profile.host_per_op * launches;
+  line.host_extra += profile.host_per_launch * static_cast<double>(unfused);
   for (Pass pass : {Pass::forward, Pass::backward}) {
     line.host += profile.host_per_sharded_weight * sharded_weight_events(lists.layer(pass), pass);
   }
@@ -268,7 +261,7 @@ LayerTimeline part_timeline(const LayerProgram& layer, SlotPart part, const Bind
   }
   static const LayerProgram kNothing;
   LayerTimeline line = run(std::move(steps), {&kNothing, &layer}, binding, view, profile);
-  line.host_extra = host_of_pass(layer, Pass::backward, view, profile) * 0.5;
+  line.host_extra += host_of_pass(layer, Pass::backward, view, profile) * 0.5;
   return line;
 }
 

@@ -91,7 +91,7 @@ struct RunConstants {
   // Of the time an expert's own launch takes in a grouped product; 0: one fused kernel for all.
   double grouped_launches = 1.0;
   Seconds host_per_op;                    // per launched op; the step is host-bound below it
-  // Each kernel of an op beyond its first: those of a chain that is not fused, an expert's own.
+  // Of a chain that is not fused, each kernel but its first: on top, as host_per_moe_layer is.
   Seconds host_per_launch;
   // On top of the kernels, per layer and microbatch, forward and backward together.
   ByGraph host_per_moe_layer, host_per_dense_layer;

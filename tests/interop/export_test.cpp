@@ -348,7 +348,7 @@ Plan comparable(const PlanDocument& d) {
 TEST(RoundTrip, RandomPlansComeBack) {
   const FlagTable table = load_flag_table();
   int compared = 0;
-  for (const PlanDocument& d : random_documents(8, 11)) {
+  for (const PlanDocument& d : random_documents(9, 11)) {
     Exported e;
     try {
       e = export_plan(Target::megatron, {d}, "plan");

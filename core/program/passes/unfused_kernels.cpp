@@ -12,8 +12,9 @@
 namespace pleat {
 namespace {
 
-// Beside the gather of rows: the map transposed, sorted (4), the remainder, probabilities transposed
-// and picked. Backward: gradients zeroed, of probabilities zeroed, sorted (4) and put in place.
+// Beside the gather of rows: the map transposed, sorted (4), the remainder, probabilities
+// transposed and picked. Backward: gradients zeroed, of probabilities zeroed, sorted (4) and put in
+// place.
 constexpr std::int64_t kPermute = 8, kPermuteBackward = 7;
 // Beside the sum over copies: its result is zeroed. Its backward is a gather.
 constexpr std::int64_t kUnpermute = 1;
@@ -25,28 +26,46 @@ double gathering(double copies) { return 2 * copies / (1 + copies); }
 // The result is zeroed, each copy read, and read and written once more where it is added.
 double adding(double copies) { return (1 + 3 * copies) / (1 + copies); }
 
-void unfuse_permutation(Op& op, double copies) {
+enum class Moves : std::uint8_t { nothing, gather, gather_backward, sum, sum_backward, chunks };
+
+// DeepEP's rows come by source: what sorts them by expert is a permutation, probabilities with it.
+Moves moves_of(const Op& op, const LayerProgram& layer, bool by_source) {
+  const bool forward = op.phase != Phase::backward;
   switch (op.kind) {
-    case OpKind::permute:
+    case OpKind::permute: return Moves::gather;
+    case OpKind::permute_bwd: return Moves::gather_backward;
+    case OpKind::unpermute: return Moves::sum;
+    case OpKind::unpermute_bwd: return Moves::sum_backward;
+    case OpKind::sort_chunks:
+    case OpKind::unsort_chunks: {
+      if (!by_source) return Moves::chunks;
+      if (layer.tensor(op.out.front()).shape.size() < 2) return Moves::nothing;
+      if (op.kind == OpKind::sort_chunks) return forward ? Moves::gather : Moves::sum_backward;
+      return forward ? Moves::sum : Moves::gather_backward;
+    }
+    default: return Moves::nothing;
+  }
+}
+
+void unfuse_permutation(Op& op, Moves moves, double copies) {
+  switch (moves) {
+    case Moves::nothing: return;
+    case Moves::gather:
       op.attr.passes *= gathering(copies);
       op.attr.unfused_kernels += kPermute;
       return;
-    case OpKind::permute_bwd:
+    case Moves::gather_backward:
       op.attr.passes *= adding(copies);
       op.attr.unfused_kernels += kPermuteBackward;
       return;
-    case OpKind::unpermute:
+    case Moves::sum:
       op.attr.passes *= adding(copies);
       op.attr.unfused_kernels += kUnpermute;
       return;
-    case OpKind::unpermute_bwd:
-      op.attr.passes *= gathering(copies);
-      return;
-    case OpKind::sort_chunks:
-    case OpKind::unsort_chunks:
+    case Moves::sum_backward: op.attr.passes *= gathering(copies); return;
+    case Moves::chunks:
       op.attr.unfused_kernels += (op.attr.experts - 1) / kChunksOfLaunch;
       return;
-    default: return;
   }
 }
 
@@ -80,16 +99,18 @@ void unfuse_router(Op& op, const MoeSpec& moe) {
 }
 
 // One kernel for the scales of each copy, of each expert's rows by themselves.
-void unfuse_scales(Op& op, const Plan& plan) {
+void zero_scales(Op& op) {
   if (family_of(op.kind) != OpKind::quantize) return;
   const auto copies = static_cast<std::int64_t>(op.out.size());
-  const std::int64_t tensors = copies * std::max<std::int64_t>(1, op.attr.local_experts);
-  if (!plan.fusions.scale_init) op.attr.unfused_kernels += tensors;
-  // Blackwell's products read scales in an order of their own; those of all experts are ordered
-  // together.
-  const bool ordered =
-      plan.precision == Precision::mxfp8 || plan.precision == Precision::nvfp4;
-  if (!plan.fusions.scale_order && ordered) op.attr.unfused_kernels += copies;
+  op.attr.unfused_kernels += copies * std::max<std::int64_t>(1, op.attr.local_experts);
+}
+
+// Products on Blackwell read scales in an order of their own, and bring both operands' to it
+// (TransformerEngine, pytorch/csrc/extensions/gemm.cpp), those of all experts together.
+void order_scales(Op& op) {
+  const bool product = op.kind == OpKind::gemm || op.kind == OpKind::grouped_gemm;
+  const bool ordered = op.attr.math == DType::mxfp8 || op.attr.math == DType::nvfp4;
+  if (product && ordered) op.attr.unfused_kernels += 2;
 }
 
 bool has_scales(Precision p) {
@@ -102,13 +123,15 @@ void set_unfused_kernels(LayerProgram& layer, const ModelSpec& model, const Plan
   // HybridEP brings rows to their order by kernels of its own.
   const bool permutes = plan.fusions.permute || plan.dispatcher == Dispatcher::hybridep;
   // What DeepEP brings has one copy of a token, for each of the rank's experts that it chose.
+  const bool by_source = is_fused(plan.dispatcher) && plan.expert.ep > 1;
   const double copies =
-      model.moe && !is_fused(plan.dispatcher) ? static_cast<double>(model.moe->top_k) : 1.0;
+      model.moe && !by_source ? static_cast<double>(model.moe->top_k) : 1.0;
   for (auto* ops : {&layer.forward, &layer.backward}) {
     for (Op& op : *ops) {
-      if (!permutes) unfuse_permutation(op, copies);
+      if (!permutes) unfuse_permutation(op, moves_of(op, layer, by_source), copies);
       if (model.moe && !plan.fusions.router) unfuse_router(op, *model.moe);
-      if (has_scales(plan.precision)) unfuse_scales(op, plan);
+      if (has_scales(plan.precision) && !plan.fusions.scale_init) zero_scales(op);
+      if (!plan.fusions.scale_order) order_scales(op);
     }
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of what a run of Megatron does not fuse: how many, and how often they move their operands.
+// Kernels of what a run of Megatron does not fuse: how many, and how often they move operands.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -52,17 +52,24 @@ TEST_F(UnfusedKernels, APermutationIsAGatherOrASum) {
   EXPECT_EQ(of("topk"), (Kernels{1, 0}));
 }
 
-// Tokens arrive once on a rank; HybridEP brings them to their order itself.
-TEST_F(UnfusedKernels, DispatchersPermuteWhatTheyBring) {
+// Tokens arrive once on a rank, where a permutation sorts them, with their probabilities; HybridEP
+// does so by itself.
+TEST_F(UnfusedKernels, DispatchersSortWhatTheyBring) {
   plan_.fusions.permute = false;
+  EXPECT_EQ(of("sorted"), (Kernels{1, 0}));  // 8 chunks, of up to 128 a launch
   plan_.dispatcher = Dispatcher::deepep;
   plan_.precision = Precision::bf16;
-  EXPECT_EQ(of("permute"), (Kernels{1, 8}));
+  EXPECT_EQ(of("sorted"), (Kernels{1, 8}));
+  EXPECT_EQ(of("sorted.probs"), (Kernels{1, 0}));
+  EXPECT_EQ(of("unsorted"), (Kernels{2, 1}));
+  EXPECT_EQ(of("sorted.bwd", Pass::backward), (Kernels{2, 7}));
+  EXPECT_EQ(of("unsorted.bwd", Pass::backward), (Kernels{1, 0}));
   plan_.dispatcher = Dispatcher::hybridep;
-  EXPECT_EQ(of("permute"), (Kernels{1, 0}));
+  EXPECT_EQ(of("sorted"), (Kernels{1, 0}));
 }
 
-// DeepSeek-V3's router, with the losses' kernels: 26 + 14, published as 72 less 31 (arXiv:2603.07685).
+// DeepSeek-V3's router, with the losses' kernels: 26 + 14, published as 72 less 31
+// (arXiv:2603.07685).
 TEST_F(UnfusedKernels, ARouterIsAChainByWhatItDoes) {
   plan_.fusions.router = false;
   EXPECT_EQ(of("topk"), (Kernels{1, 9}));
@@ -77,20 +84,25 @@ TEST_F(UnfusedKernels, ARouterIsAChainByWhatItDoes) {
   EXPECT_EQ(of("router.losses.bwd", Pass::backward), (Kernels{1, 7}));
 }
 
-// Both copies of a tensor, and of each of the rank's four experts' rows.
+// Both copies of a tensor, and of each of the rank's four experts' rows; both operands of a
+// product.
 TEST_F(UnfusedKernels, ScalesAreZeroedAndOrdered) {
   plan_.precision = Precision::mxfp8;
   plan_.fp8_params = false;
   plan_.fusions.scale_init = false;
   EXPECT_EQ(of("shared.act.quantize"), (Kernels{1, 2}));
   EXPECT_EQ(of("experts.act.quantize"), (Kernels{1, 8}));
+  EXPECT_EQ(of("experts.fc2"), (Kernels{1, 0}));
   plan_.fusions.scale_order = false;
-  EXPECT_EQ(of("shared.act.quantize"), (Kernels{1, 4}));
-  EXPECT_EQ(of("experts.act.quantize"), (Kernels{1, 10}));
-  plan_.precision = Precision::fp8;  // one scale a tensor
-  EXPECT_EQ(of("experts.act.quantize"), (Kernels{1, 0}));
-  plan_.precision = Precision::fp8_block;  // in the order they are made
   EXPECT_EQ(of("experts.act.quantize"), (Kernels{1, 8}));
+  EXPECT_EQ(of("experts.fc2"), (Kernels{1, 2}));
+  EXPECT_EQ(of("shared.fc2"), (Kernels{1, 2}));
+  EXPECT_EQ(of("router"), (Kernels{1, 0}));  // in bf16
+  plan_.precision = Precision::fp8;          // one scale a tensor
+  EXPECT_EQ(of("experts.act.quantize"), (Kernels{1, 0}));
+  plan_.precision = Precision::fp8_block;  // read in the order they are made
+  EXPECT_EQ(of("experts.act.quantize"), (Kernels{1, 8}));
+  EXPECT_EQ(of("experts.fc2"), (Kernels{1, 0}));
 }
 
 TEST_F(UnfusedKernels, WhatPleatRunsIsFused) {
