@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Published runs that differ in something a plan does not say, so that they get the same prediction:
-// to compare them says nothing about it.
+// Published runs that differ in something a plan does not say, so that they get the same
+// prediction: to compare them says nothing about it.
 #pragma once
 
 #include <cstddef>
