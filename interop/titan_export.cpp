@@ -195,6 +195,7 @@ std::vector<FieldRule> make_titan_fields() {
        [](C c, Exported& e) {
          if (c.plan().overlap.tensor_parallel) {
            add(e, "--compile.enable");
+           add(e, "--compile.components", {"model,loss"});
            add(e, "--compile.enable_async_tensor_parallel");
          }
        },
