@@ -154,6 +154,33 @@ TEST(ExportMegatron, WritesShardGroupsAndGradientTypes) {
             "a torch.dtype; in Python: cfg.ddp.megatron_fsdp_grad_comm_dtype = torch.bfloat16");
 }
 
+// There is nobody to send to (core/transformer/moe/token_dispatcher.py:1836).
+TEST(ExportMegatron, FusedDispatchersAloneAreAllToAll) {
+  PlanDocument d = sample("mixtral-8x7b");
+  d.plan.dispatcher = Dispatcher::deepep;
+  d.plan.dispatcher_sms = 24;
+  d.plan.expert = {.etp = 1, .ep = 1, .edp = 16};
+  Exported e = export_plan(Target::megatron, {d}, "p");
+  EXPECT_THAT(values_of(e, "--moe-token-dispatcher-type"), ElementsAre("alltoall"));
+  EXPECT_THAT(values_of(e, "--moe-flex-dispatcher-backend"), ElementsAre("absent"));
+  EXPECT_TRUE(e.missing.empty());
+  d.plan.expert = {.etp = 2, .ep = 1, .edp = 8};
+  e = export_plan(Target::megatron, {d}, "p");
+  EXPECT_THAT(values_of(e, "--moe-token-dispatcher-type"), ElementsAre("flex"));
+  EXPECT_THAT(values_of(e, "--moe-flex-dispatcher-num-sms"), ElementsAre("24"));
+}
+
+// core/transformer/moe/experts.py:205.
+TEST(ExportMegatron, ExpertsWithBiasesExcludeAFusion) {
+  const auto said = [](const char* model) {
+    return values_of(export_plan(Target::megatron, {sample(model)}, "p"),
+                     "--no-bias-dropout-fusion");
+  };
+  EXPECT_THAT(said("gpt-oss-20b"), IsEmpty());
+  EXPECT_THAT(said("gpt-oss-120b"), IsEmpty());
+  EXPECT_THAT(said("mixtral-8x7b"), ElementsAre("absent"));
+}
+
 TEST(ExportMegatron, WritesOptimizersAndStash) {
   PlanDocument d = sample("mixtral-8x7b");
   d.plan.dispatcher = Dispatcher::hybridep;
@@ -264,6 +291,13 @@ TEST(ExportMegatron, RefusesWhatItCannotRun) {
        [](PlanDocument& d) {
          d.plan.paged_stash = {1.1, 1.5};
        }},
+      {"plan.overlap.delay_wgrad",
+       [](PlanDocument& d) {
+         d.plan.attention = {.tp = 2, .cp = 1, .dp = 32, .pp = 1};
+         d.plan.expert = {.etp = 1, .ep = 8, .edp = 8};
+         d.plan.overlap.expert_parallel = d.plan.overlap.delay_wgrad = true;
+         d.plan.overlap.tensor_parallel = true;
+       }},
       {"plan.overlap.tile_level", [](PlanDocument& d) { d.plan.overlap.tile_level = true; }},
       {"plan.optimizer.grad_reduce",
        [](PlanDocument& d) { d.plan.optimizer.grad_reduce = DType::bf16; }},
@@ -326,12 +360,13 @@ Plan comparable(const PlanDocument& d) {
   const bool moe = d.model.moe.has_value();
   const bool narrow = p.precision == Precision::fp8 || p.precision == Precision::fp8_delayed ||
                       p.precision == Precision::mxfp8;
-  const bool flex = p.dispatcher == Dispatcher::deepep || p.dispatcher == Dispatcher::hybridep;
+  const bool fused = p.dispatcher == Dispatcher::deepep || p.dispatcher == Dispatcher::hybridep;
+  const bool flex = fused && p.expert.etp * p.expert.ep > 1;
   if (p.attention.pp == 1) p.layout.clear();
   if (p.vpp == 1) p.microbatch_group = 0;
   if (p.attention.tp == 1) p.sequence_parallel = false;
   if (p.attention.cp == 1) p.cp_comm = CpComm::p2p;
-  if (!moe) p.dispatcher = Dispatcher::alltoall;
+  if (!moe || (fused && !flex)) p.dispatcher = Dispatcher::alltoall;
   if (!moe || !flex) p.dispatcher_sms = 0;
   if (!moe) p.expert = {1, 1, d.gpus / p.attention.pp};
   if (!narrow || p.sharding == Sharding::none) p.fp8_params = true;

@@ -168,10 +168,13 @@ std::vector<PlanDocument> random_documents(int each, unsigned seed) {
       PlanDocument d;
       d.model_name = name;
       d.model = model;
+      // Megatron-LM has no prediction layers beside attention of other kinds.
+      if (model.mtp_layers > 0 && !model.layer_traits.empty() && dice.one_in(2))
+        d.model.mtp_layers = 0;
       d.cluster = dice.one_in(2) ? "h100-sxm" : "gb200-nvl72";
       d.workload.seq_len = 1024 << dice.below(4);
       roll_grids(dice, model, d.plan, d.gpus);
-      roll_layout(dice, model, d.plan);
+      roll_layout(dice, d.model, d.plan);
       roll_memory(dice, model, d.plan);
       roll_rest(dice, d.plan);
       roll_optimizer(dice, d.plan);
