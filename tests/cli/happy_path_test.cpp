@@ -46,7 +46,7 @@ TEST(HappyPath, Models) {
     EXPECT_THAT(run.out, HasSubstr(std::string("\n") + name + " "));
   }
   const JsonValue json = answered_json({"models", "--json"});
-  EXPECT_EQ(json.find("schema_version")->as_integer(), 1);
+  EXPECT_EQ(*json.find("schema_version")->as_integer(), 1);
   EXPECT_GE(json.find("models")->items().size(), 10u);
 }
 
@@ -65,7 +65,7 @@ TEST(HappyPath, NoBubbleBelowZero) {
 TEST(HappyPath, Clusters) {
   EXPECT_THAT(run_pleat({"clusters"}).out, HasSubstr("\ngb300-nvl72 "));
   const JsonValue json = answered_json({"clusters", "--json"});
-  EXPECT_EQ(json.find("schema_version")->as_integer(), 1);
+  EXPECT_EQ(*json.find("schema_version")->as_integer(), 1);
   EXPECT_GE(json.find("clusters")->items().size(), 6u);
 }
 
