@@ -11,11 +11,11 @@
 namespace pleat {
 
 struct MachineCheck {
-  std::string name;  // "charts"
+  std::string name = {};  // "charts"
   bool there = false;
-  bool needed = false;  // here: without it a command fails that this machine is for
-  std::string found;    // what is there, or what is not and which commands miss it
-  std::string mend;     // the command that mends it; empty: nothing to do
+  bool needed = false;     // here: without it a command fails that this machine is for
+  std::string found = {};  // what is there, or what is not and which commands miss it
+  std::string mend = {};   // the command that mends it; empty: nothing to do
 };
 
 [[nodiscard]] std::vector<MachineCheck> machine_checks(const GpusHere&);

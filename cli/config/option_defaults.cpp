@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -54,7 +55,7 @@ void add_commands_of(CLI::App& command, std::vector<CLI::App*>& all) {
   }
 }
 
-std::vector<CLI::App*> commands_of(CLI::App& app) {
+std::vector<CLI::App*> all_commands_of(CLI::App& app) {
   std::vector<CLI::App*> all;
   add_commands_of(app, all);
   return all;
@@ -81,7 +82,7 @@ std::vector<CLI::App*> commands_for(CLI::App& app, const std::string& section) {
   std::string command = section;
   std::ranges::replace(command, '.', ' ');
   std::vector<CLI::App*> found;
-  for (CLI::App* one : commands_of(app)) {
+  for (CLI::App* one : all_commands_of(app)) {
     const std::string name = name_of(*one);
     const bool asks = std::ranges::find(kAsking, name) != kAsking.end();
     if (section.empty() ? asks : name == command || name.starts_with(command + " "))
@@ -116,7 +117,7 @@ Diagnostic wrong(const std::string& where, const std::string& key, std::string m
 
 Diagnostic unknown_section(CLI::App& app, const std::string& where, const Key& key) {
   std::vector<std::string> names;
-  for (const CLI::App* command : commands_of(app)) {
+  for (const CLI::App* command : all_commands_of(app)) {
     names.push_back(name_of(*command));
     std::ranges::replace(names.back(), ' ', '.');
   }
@@ -135,7 +136,7 @@ Diagnostic unknown_option(CLI::App& app, const std::string& where, const Key& ke
                  or_near(near, fmt::format("`pleat help {}` lists them", name_of(*commands[0]))));
   }
   std::vector<std::string> others;
-  for (CLI::App* command : commands_of(app)) {
+  for (CLI::App* command : all_commands_of(app)) {
     const CLI::Option* option = command->get_option_no_throw("--" + key.name);
     if (option != nullptr && may_have_default(*option)) others.push_back(name_of(*command));
   }
@@ -184,25 +185,34 @@ Meant options_of(CLI::App& app, const std::string& where, const Key& key) {
 }
 
 // Items of the file, without the marks of its sections.
-std::vector<CLI::ConfigItem> items_of(std::istream& input) {
+std::vector<CLI::ConfigItem> items_of(const std::string& text) {
+  std::istringstream input(text);
   std::vector<CLI::ConfigItem> items = CLI::ConfigTOML().from_config(input);
   std::erase_if(items, [](const CLI::ConfigItem& i) { return i.name == "++" || i.name == "--"; });
   return items;
 }
 
-void check_items(CLI::App& app, const std::string& file, const std::vector<CLI::ConfigItem>& items) {
+// The reader joins the values of a key that stands there twice.
+bool stands_twice(const std::string& text, const std::string& key) {
+  return line_of(without_key(text, key), key) > 0;
+}
+
+std::vector<CLI::ConfigItem> checked_items(CLI::App& app, const std::string& file,
+                                           const std::string& text) {
+  std::vector<CLI::ConfigItem> items = items_of(text);
   Diagnostics problems;
   std::set<std::string> seen;
   for (const CLI::ConfigItem& item : items) {
     const std::string key = item.fullname();
-    const Meant meant = options_of(app, file, apart(key));
-    if (meant.problem) {
-      problems.add(*meant.problem);
-    } else if (!seen.insert(key).second) {
+    if (!seen.insert(key).second) continue;
+    if (const auto& problem = options_of(app, file, apart(key)).problem) {
+      problems.add(*problem);
+    } else if (stands_twice(text, key)) {
       problems.error(ExitCode::bad_file, file, key, "stands there twice", "leave one of them out");
     }
   }
   problems.throw_if_errors();
+  return items;
 }
 
 // What stands beside it on the command line makes a default senseless: a plan file says all of the
@@ -223,9 +233,8 @@ class Defaults : public CLI::ConfigTOML {
 
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
     try {
-      std::vector<CLI::ConfigItem> items = items_of(input);
-      check_items(app_, defaults_file(app_), items);
-      return taken_by(selected(app_), std::move(items));
+      const std::string text(std::istreambuf_iterator<char>(input), {});
+      return taken_by(selected(app_), checked_items(app_, defaults_file(app_), text));
     } catch (const ConfigError& e) {
       found_problem() = e;  // told later: help comes first
       return {};
@@ -267,7 +276,7 @@ void take_option_defaults(CLI::App& app) {
   if (file.variable != "PLEAT_CONFIG" || file.path.empty()) return;
   if (std::filesystem::is_regular_file(file.path, error)) return;
   found_problem() = ConfigError({wrong(file.path, "", "is no file, and PLEAT_CONFIG names it",
-                                 "PLEAT_CONFIG= is no file of defaults at all")});
+                                       "PLEAT_CONFIG= is no file of defaults at all")});
 }
 
 const std::optional<ConfigError>& defaults_problem() { return found_problem(); }
@@ -287,9 +296,7 @@ std::string defaults_file(const CLI::App& app) { return app.get_config_ptr()->as
 
 std::vector<OptionDefault> read_defaults(CLI::App& app, const std::string& file,
                                          const std::string& text) {
-  std::istringstream input(text);
-  const std::vector<CLI::ConfigItem> items = items_of(input);
-  check_items(app, file, items);
+  const std::vector<CLI::ConfigItem> items = checked_items(app, file, text);
   std::vector<OptionDefault> list;
   for (const CLI::ConfigItem& item : items) {
     OptionDefault one{.key = item.fullname(),

@@ -30,9 +30,9 @@ void take_option_defaults(CLI::App& app);
 [[nodiscard]] std::string defaults_file(const CLI::App& app);
 
 struct OptionDefault {
-  std::string key;                    // "plan.top"
-  std::string value;                  // items of a list with commas between
-  std::vector<std::string> commands;  // that it holds for: "plan", "data make"
+  std::string key = {};                    // "plan.top"
+  std::string value = {};                  // items of a list with commas between
+  std::vector<std::string> commands = {};  // that it holds for: "plan", "data make"
   int line = 0;
 };
 // All of the file's text, in its order. Throws ConfigError (bad_file) with all that is wrong.

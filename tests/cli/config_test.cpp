@@ -85,15 +85,15 @@ TEST(Config, CommandsThatRunTakeTheirOwnSectionOnly) {
 
 TEST(Config, WrongKeysNameTheFileTheKeyAndNearOnes) {
   const Said run = with_config(
-      "clutser = \"h100-sxm\"\n[plan]\ntpo = 3\n[plann]\ntop = 3\n[predict]\nforce = true\n"
+      "clutser = \"h100-sxm\"\n[plan]\ntime-limt = 3\n[plann]\ntop = 3\n[predict]\nforce = true\n"
       "seq-len = 1\nseq-len = 2\n",
       Texts{"predict", "-m", "mixtral-8x7b", "-c", "h100-sxm"} + kRest);
   EXPECT_EQ(run.exit_code, 3);
   EXPECT_EQ(run.out, "");
   for (const std::string part :
-       {": clutser: ", "did you mean cluster?", ": plan.tpo: `pleat plan` has no such option",
-        "did you mean top?", ": plann.top: pleat has no command \"plann\"", "did you mean [plan]?",
-        ": predict.force: has no default: it is said with each command",
+       {": clutser: ", "did you mean cluster?", ": plan.time-limt: `pleat plan` has no such option",
+        "did you mean time-limit?", ": plann.top: pleat has no command \"plann\"",
+        "did you mean [plan]?", ": predict.force: has no default: it is said with each command",
         ": predict.seq-len: stands there twice"}) {
     EXPECT_THAT(run.err, HasSubstr(part));
   }
@@ -136,19 +136,19 @@ TEST(Config, ShowsWhatIsThere) {
   EXPECT_THAT(run.out, HasSubstr("plan.top  3            5  plan\n"));
   const Said json = with_config(text, {"config", "--json"});
   const JsonValue root = parse_json(json.out, "stdout");
-  EXPECT_EQ(root.find("schema_version")->as_integer(), 1);
+  EXPECT_EQ(*root.find("schema_version")->as_integer(), 1);
   EXPECT_EQ(*root.find("file")->as_string(), config_file());
   EXPECT_EQ(*root.find("named_by")->as_string(), "PLEAT_CONFIG");
   const auto& defaults = root.find("defaults")->items();
   ASSERT_EQ(defaults.size(), 3u);
   EXPECT_EQ(*defaults[2].find("key")->as_string(), "plan.tp");
   EXPECT_EQ(*defaults[2].find("value")->as_string(), "1,2");
-  EXPECT_EQ(defaults[2].find("line")->as_integer(), 6);
+  EXPECT_EQ(*defaults[2].find("line")->as_integer(), 6);
 }
 
 TEST(Config, SetAndUnset) {
-  const Texts home{"XDG_CONFIG_HOME=" + test_folder() + "/home"};
-  const std::string file = test_folder() + "/home/pleat/config.toml";
+  const Texts home{"XDG_CONFIG_HOME=" + test_folder() + "/here"};
+  const std::string file = test_folder() + "/here/pleat/config.toml";
   const auto run = [&](const Texts& words) {
     return run_pleat_with(home, Texts{"config"} + words);
   };

@@ -24,23 +24,22 @@ JsonValue check_of(const JsonValue& root, const std::string& name) {
 TEST(Doctor, ShippedFilesAreThere) {
   const Said run = run_pleat({"doctor", "--json"});
   const JsonValue root = parse_json(run.out, "stdout");
-  EXPECT_EQ(root.find("schema_version")->as_integer(), 1);
+  EXPECT_EQ(*root.find("schema_version")->as_integer(), 1);
   EXPECT_EQ(run.exit_code, *root.find("well")->as_bool() ? 0 : 5);
   for (const char* name : {"configurations", "defaults", "cache"}) {
-    EXPECT_EQ(check_of(root, name).find("there")->as_bool(), true) << name;
-    EXPECT_EQ(check_of(root, name).find("mend")->as_string(), "") << name;
+    EXPECT_EQ(*check_of(root, name).find("there")->as_bool(), true) << name;
+    EXPECT_EQ(*check_of(root, name).find("mend")->as_string(), "") << name;
   }
   const JsonValue cpu = check_of(root, "profile of the CPU");  // the test's cache has none
-  EXPECT_EQ(cpu.find("there")->as_bool(), false);
-  EXPECT_EQ(cpu.find("needed")->as_bool(), false);
+  EXPECT_EQ(*cpu.find("there")->as_bool(), false);
+  EXPECT_EQ(*cpu.find("needed")->as_bool(), false);
   EXPECT_EQ(*cpu.find("mend")->as_string(), "pleat calibrate");
 }
 
 TEST(Doctor, MissingConfigurations) {
   const Said run = run_pleat_with({"PLEAT_CONFIG_DIR=" + test_folder() + "/nowhere"}, {"doctor"});
   EXPECT_EQ(run.exit_code, 5);
-  EXPECT_THAT(run.out, AllOf(HasSubstr("MISSING    configurations"),
-                             HasSubstr("nowhere (from PLEAT_CONFIG_DIR)"),
+  EXPECT_THAT(run.out, AllOf(HasSubstr("MISSING    configurations"), HasSubstr("/nowhere (from"),
                              HasSubstr("mend it: unset PLEAT_CONFIG_DIR"),
                              HasSubstr("Needed and missing: configurations\n")));
 }
