@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/config/option_defaults.hpp"
 #include "cli/list_entries.hpp"
 #include "cli/suggestions.hpp"
 #include "console/exit_request.hpp"
@@ -62,6 +63,8 @@ void add_commands(CLI::App& app, Action& action) {
   add_watch_command(app, action);
   add_serve_command(app, action);
   add_diff_command(app, action);
+  add_config_command(app, action);
+  add_doctor_command(app, action);
   add_completion_command(app, action);
   add_version_command(app, action);
   add_help_command(app, action);
@@ -81,6 +84,24 @@ int report_output_error(const OutputError& e) {
   return code(ExitCode::device_or_io);
 }
 
+// Beside an error: what nobody typed may be what it is about.
+void tell_defaults(const CLI::App& app) {
+  const std::vector<std::string> names = taken_defaults();
+  if (names.empty()) return;
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  complain("  note: defaults from " + defaults_file(app) + ": " + all);
+}
+
+// Commands that say what is wrong with the file of defaults, or mend it, or read none.
+bool needs_no_defaults(const CLI::App& command) {
+  const std::string name = full_name(command);
+  for (const char* one : {"config", "doctor", "completion", "version", "help"}) {
+    if (name.starts_with(std::string("pleat ") + one)) return true;
+  }
+  return false;
+}
+
 int run(CLI::App& app, const Action& action) {
   try {
     action();
@@ -88,6 +109,7 @@ int run(CLI::App& app, const Action& action) {
     return code(ExitCode::done);
   } catch (const ConfigError& e) {
     complain(e.what());
+    if (e.exit_code() == ExitCode::bad_request) tell_defaults(app);
     return code(e.exit_code());
   } catch (const ExitRequest& e) {
     if (*e.what() != '\0') complain(e.what());
@@ -119,6 +141,7 @@ int run_command_line(int argc, char** argv) {
   Action action;
   app.set_version_flag("--version", version_text());
   add_commands(app, action);
+  take_option_defaults(app);
   if (argc > 1 && argv[1][0] != '-' && find_command(app, argv[1]) == nullptr) {
     return run(app, [&] { throw_unknown_command(app, argv[1]); });
   }
@@ -130,7 +153,13 @@ int run_command_line(int argc, char** argv) {
     return run(app,
                [&] { print(version ? version_text() + "\n" : help_text(app, &selected(app))); });
   } catch (const CLI::ParseError& e) {
-    return report_parse_error(app, e);
+    const int exit_code = report_parse_error(app, e);
+    if (defaults_problem()) complain(defaults_problem()->what());
+    tell_defaults(app);
+    return exit_code;
+  }
+  if (defaults_problem() && !needs_no_defaults(selected(app))) {
+    return run(app, [] { throw *defaults_problem(); });
   }
   return run(app, action);
 }

@@ -17,7 +17,9 @@ const char* const kWorkload = "Workload";
 const char* const kShape = "Plan";
 
 void add_option(CLI::App& app, const ShapeOption& o, std::optional<int>& value) {
-  app.add_option("--" + o.name, value, o.help)->check(in_range(1, kMaxDegree))->group(kShape);
+  app.add_option("--" + o.name, value, o.help)
+      ->check(in_range(1, static_cast<int>(o.most)))
+      ->group(kShape);
 }
 void add_option(CLI::App& app, const ShapeOption& o, std::optional<double>& value) {
   app.add_option("--" + o.name, value, o.help)->check(in_range(0.0, o.most))->group(kShape);

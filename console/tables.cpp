@@ -43,6 +43,15 @@ std::string to_text(const Table& table) {
   return text;
 }
 
+Table without_column(Table table, std::string_view title) {
+  const auto found = std::ranges::find(table.columns, title, &Column::title);
+  PLEAT_ASSERT(found != table.columns.end());
+  const auto at = found - table.columns.begin();
+  table.columns.erase(found);
+  for (auto& row : table.rows) row.erase(row.begin() + at);
+  return table;
+}
+
 std::string format_count(std::int64_t n) {
   std::string digits = std::to_string(n < 0 ? -n : n);
   for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ',');

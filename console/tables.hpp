@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/quantity.hpp"
@@ -31,6 +32,9 @@ struct Table {
 // blanks; the text of a last column that is aligned left breaks, or stands below its row; that of a
 // first one stands above; and what is still too wide falls apart into tables with the same rows.
 [[nodiscard]] std::string to_text(const Table&, std::size_t columns);
+
+// The same table without the column of that title.
+[[nodiscard]] Table without_column(Table, std::string_view title);
 
 [[nodiscard]] std::string format_count(std::int64_t);       // 671,026,419,200
 [[nodiscard]] std::string format_billions(std::int64_t);    // 671.026 B

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -42,6 +43,42 @@ std::string config_directory() {
   if (const std::string chosen = variable("PLEAT_CONFIG_DIR"); !chosen.empty()) return chosen;
   static const std::string folder = installed("share/pleat/configs");
   return folder.empty() ? PLEAT_CONFIG_DIR : folder;
+}
+
+Location option_defaults_file() {
+  if (const auto chosen = environment_variable("PLEAT_CONFIG")) return {*chosen, "PLEAT_CONFIG"};
+  const std::string inside = "/pleat/config.toml";
+  if (const std::string base = variable("XDG_CONFIG_HOME"); !base.empty()) {
+    return {base + inside, "XDG_CONFIG_HOME"};
+  }
+  if (const std::string home = variable("HOME"); !home.empty()) {
+    return {home + "/.config" + inside, "HOME"};
+  }
+  return {};
+}
+
+std::string config_directory_variable() {
+  return variable("PLEAT_CONFIG_DIR").empty() ? "" : "PLEAT_CONFIG_DIR";
+}
+
+std::string cache_directory_variable() {
+  for (const char* name : {"PLEAT_CACHE_DIR", "XDG_CACHE_HOME", "HOME"}) {
+    if (!variable(name).empty()) return name;
+  }
+  return "";
+}
+
+std::string program_in_path(const std::string& name) {
+  const std::string folders = variable("PATH");
+  for (std::size_t begin = 0; begin <= folders.size();) {
+    const std::size_t end = std::min(folders.find(':', begin), folders.size());
+    const std::string file = folders.substr(begin, end - begin) + "/" + name;
+    std::error_code error;
+    const bool is_file = std::filesystem::is_regular_file(file, error);
+    if (end > begin && is_file && access(file.c_str(), X_OK) == 0) return file;
+    begin = end + 1;
+  }
+  return "";
 }
 
 std::string gpu_library_path() {

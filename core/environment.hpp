@@ -17,6 +17,23 @@ namespace pleat {
 // this machine produced: fitted profiles (in profiles/), downloaded or generated data.
 [[nodiscard]] std::string cache_directory();
 
+// Where an environment variable, or nothing but the place of the program, leads.
+struct Location {
+  std::string path;      // empty: nowhere
+  std::string variable;  // that says it; empty: none
+};
+
+// Defaults of options: PLEAT_CONFIG (empty: there are none), else pleat/config.toml in
+// XDG_CONFIG_HOME, else in HOME/.config. It may not be there.
+[[nodiscard]] Location option_defaults_file();
+
+// The variable of those above that decides, empty where none does.
+[[nodiscard]] std::string config_directory_variable();
+[[nodiscard]] std::string cache_directory_variable();
+
+// The file of that name in a folder of PATH that may be run, empty if there is none.
+[[nodiscard]] std::string program_in_path(const std::string& name);
+
 // PLEAT_CUDA_LIBRARY, else lib/pleat/libpleat_cuda.so beside the bin folder of the program, else
 // where the build puts it. It may not be there.
 [[nodiscard]] std::string gpu_library_path();

@@ -8,9 +8,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "core/diagnostics.hpp"
 #include "interop/megatron_export.hpp"
+#include "interop/quoting.hpp"
 
 namespace pleat::interop {
 namespace {
@@ -66,7 +68,6 @@ constexpr Member kMembers[] = {
     {"--moe-paged-stash", "model.moe_paged_stash"},
     {"--moe-paged-stash-buffer-size-factor-cuda", "model.moe_paged_stash_buffer_size_factor_cuda"},
     {"--moe-expert-rank-capacity-factor", "model.moe_expert_rank_capacity_factor"},
-    {"--moe-use-grouped-tensor", "model.moe_use_grouped_tensor"},
     {"--optimizer", "optimizer.optimizer"},
     {"--optimizer-cpu-offload", "optimizer.optimizer_cpu_offload"},
     {"--optimizer-offload-fraction", "optimizer.optimizer_offload_fraction"},
@@ -77,6 +78,7 @@ constexpr Member kMembers[] = {
     {"--moe-expert-capacity-factor", "model.moe_expert_capacity_factor"},
     {"--moe-pad-expert-input-to-capacity", "model.moe_pad_expert_input_to_capacity"},
     {"--fp8-output-proj", "model.fp8_output_proj"},
+    {"--ddp-bucket-size", "ddp.bucket_size"},
 };
 
 // CommOverlapConfig.setup writes its own fields over the model's and the data parallel ones, with
@@ -96,26 +98,78 @@ constexpr OverlapMember kOverlaps[] = {
     {"--overlap-param-gather", "comm_overlap.overlap_param_gather", "ddp.overlap_param_gather"},
 };
 
+// Recipes turn these on: with experts they are said on or off.
+constexpr Member kFusions[] = {
+    {"--moe-permute-fusion", "model.moe_permute_fusion"},
+    {"--moe-router-fusion", "model.moe_router_fusion"},
+};
+
 // Said by mixed_precision or by the recipe's model.
 constexpr const char* kLeftToPrecision[] = {
     "--fp16",       "--bf16",       "--fp8-format",       "--fp8-recipe",
     "--fp4-format", "--fp4-recipe", "--fp8-param-gather", "--reuse-grad-buf-for-mxfp8-param-ag"};
 
-// torch.dtype members, which an override on the command line cannot name.
+// torch.dtype members. Their text becomes a type again where the recipe has one already
+// (training/utils/omegaconf_utils.py): the optimizer's. They are said always, as recipes narrow
+// them (DeepSeek-V3).
+struct OptimizerType {
+  const char* flag;
+  const char* member;
+};
+constexpr OptimizerType kOptimizerTypes[] = {
+    {"--main-grads-dtype", "optimizer.main_grads_dtype"},
+    {"--main-params-dtype", "optimizer.main_params_dtype"},
+    {"--exp-avg-dtype", "optimizer.exp_avg_dtype"},
+    {"--exp-avg-sq-dtype", "optimizer.exp_avg_sq_dtype"}};
+
+// The others are None in a recipe, and text would stay text.
 struct TypeMember {
   const char* flag;
   const char* field;
   const char* member;
 };
 constexpr TypeMember kTypes[] = {
-    {"--main-grads-dtype", "plan.optimizer.main_grads", "optimizer.main_grads_dtype"},
-    {"--main-params-dtype", "plan.optimizer.main_params", "optimizer.main_params_dtype"},
-    {"--exp-avg-dtype", "plan.optimizer.exp_avg", "optimizer.exp_avg_dtype"},
-    {"--exp-avg-sq-dtype", "plan.optimizer.exp_avg_sq", "optimizer.exp_avg_sq_dtype"},
     {"--megatron-fsdp-main-grads-dtype", "plan.optimizer.main_grads",
      "ddp.megatron_fsdp_main_grads_dtype"},
     {"--megatron-fsdp-grad-comm-dtype", "plan.optimizer.grad_reduce",
      "ddp.megatron_fsdp_grad_comm_dtype"},
+};
+
+// What recipes set and a plan may not have: said with its default where no flag says it.
+struct Reset {
+  const char* member;
+  const char* value;
+};
+constexpr Reset kResets[] = {
+    {"model.virtual_pipeline_model_parallel_size", "null"},
+    {"model.microbatch_group_size_per_vp_stage", "null"},
+    {"model.pipeline_model_parallel_layout", "null"},
+    {"model.account_for_embedding_in_pipeline_split", "false"},
+    {"model.account_for_loss_in_pipeline_split", "false"},
+    {"model.num_layers_in_first_pipeline_stage", "null"},
+    {"model.num_layers_in_last_pipeline_stage", "null"},
+    {"model.sequence_parallel", "false"},
+    {"model.recompute_granularity", "null"},
+    {"model.recompute_method", "null"},
+    {"model.recompute_num_layers", "null"},
+    {"model.recompute_modules", "null"},
+    {"model.fine_grained_activation_offloading", "false"},
+    {"model.offload_modules", "[]"},
+    {"model.cpu_offloading", "false"},
+    {"model.cpu_offloading_num_layers", "0"},
+    {"model.cuda_graph_impl", "none"},
+    {"model.moe_shared_expert_overlap", "false"},
+    {"model.cp_comm_type", "null"},
+    {"model.hierarchical_context_parallel_sizes", "null"},
+    {"model.moe_expert_capacity_factor", "null"},
+    {"model.moe_pad_expert_input_to_capacity", "false"},
+    {"ddp.use_distributed_optimizer", "false"},
+    {"ddp.use_megatron_fsdp", "false"},
+    {"ddp.data_parallel_sharding_strategy", "no_shard"},
+    {"ddp.num_distributed_optimizer_instances", "1"},
+    {"checkpoint.ckpt_format", "torch_dist"},
+    {"optimizer.use_precision_aware_optimizer", "false"},
+    {"optimizer.optimizer_cpu_offload", "false"},
 };
 
 const char* torch_name(const std::string& type) {
@@ -174,7 +228,10 @@ std::string joined(const Setting& s) {
   const bool is_list = s.name == "--recompute-modules" || s.name == "--offload-modules" ||
                        s.name == "--cuda-graph-modules" ||
                        s.name == "--hierarchical-context-parallel-sizes";
-  return is_list ? fmt::format("[{}]", fmt::join(s.values, ",")) : s.values.front();
+  if (is_list) return fmt::format("[{}]", fmt::join(s.values, ","));
+  // Hydra reads a layout's parentheses and bars as its own unless they are in quotes.
+  if (s.name == "--pipeline-model-parallel-layout") return json_string(s.values.front());
+  return s.values.front();
 }
 
 template <class Table>
@@ -184,17 +241,53 @@ const auto* find(const Table& table, const std::string& flag) {
   return at == std::end(table) ? nullptr : &*at;
 }
 
+const char* said(const Exported& megatron, const char* flag) {
+  const bool on =
+      std::ranges::any_of(megatron.settings, [&](const Setting& s) { return s.name == flag; });
+  return on ? "true" : "false";
+}
+
+void write_fusions(const ExportContext& c, const Exported& megatron, Exported& out) {
+  if (!is_moe(c)) return;
+  for (const Member& m : kFusions) add(out, m.member, {said(megatron, m.flag)});
+}
+
+// Some recipes have no comm_overlap object, others one with user buffers of their own sizes: it is
+// made anew. ++ adds what may be missing.
 void write_overlaps(const Exported& megatron, Exported& out) {
+  add(out, "comm_overlap", {"null"});
+  add(out, "++comm_overlap._target_",
+      {"megatron.bridge.training.comm_overlap.CommOverlapConfig"});
   for (const OverlapMember& overlap : kOverlaps) {
-    const bool on = std::ranges::any_of(
-        megatron.settings, [&](const Setting& s) { return s.name == overlap.flag; });
-    const char* const value = on ? "true" : "false";
-    add(out, overlap.member, {value});
+    const char* const value = said(megatron, overlap.flag);
+    add(out, std::string("++") + overlap.member, {value});
     if (overlap.without_setup != nullptr) add(out, overlap.without_setup, {value});
   }
   out.notes.push_back(
-      "comm_overlap.* wants a recipe that has a comm_overlap object: where it is None, set "
-      "cfg.comm_overlap = CommOverlapConfig(tp_comm_overlap=False) in Python first");
+      "comm_overlap is made anew: a recipe's tp_comm_overlap_cfg (sizes of user buffers) is set in "
+      "Python");
+}
+
+void write_optimizer_types(const Exported& megatron, Exported& out) {
+  for (const OptimizerType& type : kOptimizerTypes) {
+    const auto said = std::ranges::find(megatron.settings, type.flag, &Setting::name);
+    const char* const name =
+        said == megatron.settings.end() ? "float32" : torch_name(said->values.front());
+    add(out, type.member, {std::string("torch.") + name});
+  }
+}
+
+bool has(const Exported& e, const std::string& name) {
+  return std::ranges::find(e.settings, name, &Setting::name) != e.settings.end();
+}
+
+// Megatron-Bridge's Llama recipes hold the transformer in an object of its own.
+void nest_transformer(Exported& out) {
+  constexpr std::string_view kModel = "model.";
+  for (Setting& s : out.settings) {
+    if (s.name.starts_with(kModel) && s.name != "model.seq_length")
+      s.name.insert(kModel.size(), "transformer.");
+  }
 }
 
 }  // namespace
@@ -217,7 +310,7 @@ Exported to_bridge(const ExportContext& c, const Exported& megatron) {
     const auto is_size = [&](const Setting& a) { return a.name == s.name; };
     if (std::any_of(architecture.settings.begin(), architecture.settings.end(), is_size)) continue;
     if (s.name == "--max-position-embeddings") continue;  // the model's
-    if (find(kOverlaps, s.name) != nullptr) continue;
+    if (find(kOverlaps, s.name) != nullptr || find(kFusions, s.name) != nullptr) continue;
     if (std::find(std::begin(kLeftToPrecision), std::end(kLeftToPrecision), s.name) !=
         std::end(kLeftToPrecision)) {
       continue;
@@ -232,9 +325,19 @@ Exported to_bridge(const ExportContext& c, const Exported& megatron) {
            "in Python: cfg.mixed_precision.grad_reduce_in_fp32 = True");
       continue;
     }
-    // validate() wants a pretraining dataset of the model's length; sequence_length is the field of
-    // Megatron-Core's dataset configuration that seq_length is another name for.
-    if (s.name == "--seq-length") add(out, "dataset.sequence_length", s.values);
+    // validate() wants a pretraining dataset of the model's length. sequence_length is the field of
+    // Megatron-Core's dataset configuration; seq_length, which not every version has as a field,
+    // sets it again.
+    if (s.name == "--seq-length") {
+      add(out, "dataset.sequence_length", s.values);
+      add(out, "++dataset.seq_length", s.values);
+    }
+    if (s.name == "--moe-use-grouped-tensor") {
+      miss(out, "plan.paged_stash", "set",
+           "its core has no moe_use_grouped_tensor: model.use_transformer_engine_op_fuser");
+      continue;
+    }
+    if (find(kOptimizerTypes, s.name) != nullptr) continue;
     if (s.name == "--no-check-for-nan-in-loss-and-grad")
       add(out, "ddp.check_for_nan_in_grad", {"false"});
     if (const TypeMember* type = find(kTypes, s.name)) {
@@ -247,8 +350,16 @@ Exported to_bridge(const ExportContext& c, const Exported& megatron) {
     PLEAT_ASSERT(member != nullptr);
     add(out, member->member, {member->value != nullptr ? member->value : joined(s)});
   }
-  write_overlaps(megatron, out);
+  write_fusions(c, megatron, out);
+  if (c.plan().vpp > 1 && !has(out, "model.virtual_pipeline_model_parallel_size")) {
+    add(out, "model.virtual_pipeline_model_parallel_size", std::int64_t{c.plan().vpp});
+  }
   if (c.plan().offload_layers > 0) add(out, "model.cpu_offloading", {"true"});
+  for (const Reset& reset : kResets)
+    if (!has(out, reset.member)) add(out, reset.member, {reset.value});
+  write_optimizer_types(megatron, out);
+  write_overlaps(megatron, out);
+  if (c.model().model_type == "llama") nest_transformer(out);
   out.notes.push_back("the model and its sizes come from the recipe that is overridden");
   return out;
 }

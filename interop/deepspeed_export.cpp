@@ -16,8 +16,16 @@ using C = const ExportContext&;
 
 void yes(Exported& e, const char* name) { add(e, name, {"true"}); }
 
+// DeepSpeed counts each rank of AutoTP as one with samples of its own (runtime/config.py:602), so
+// its train_batch_size is TP times the samples of a step.
 void write_batch(C c, Exported& e) {
-  add(e, "train_batch_size", c.workload().global_batch);
+  const std::int64_t tp = c.plan().attention.tp;
+  if (tp > 1) {
+    e.notes.push_back(fmt::format("train_batch_size counts the {} ranks of TP: {} of it are {} "
+                                  "sequences a step, which the data loader gives to each alike",
+                                  tp, tp * c.workload().global_batch, c.workload().global_batch));
+  }
+  add(e, "train_batch_size", tp * c.workload().global_batch);
   add(e, "train_micro_batch_size_per_gpu", std::int64_t{c.plan().micro_batch});
   add(e, "gradient_accumulation_steps", c.plan().microbatches(c.workload().global_batch));
 }
@@ -27,9 +35,29 @@ void write_deepspeed_precision(C c, Exported& e) {
   if (c.plan().precision == Precision::fp16) yes(e, "fp16.enabled");
 }
 
+// AutoEP's presets, by the model_type of transformers (module_inject/auto_ep_presets).
+const char* preset_of(const std::string& model_type) {
+  struct Preset {
+    const char* model_type;
+    const char* preset;
+  };
+  constexpr Preset kPresets[] = {{"mixtral", "mixtral"},
+                                 {"qwen3_moe", "qwen3_moe"},
+                                 {"qwen2_moe", "qwen3_moe"},
+                                 {"qwen3_5_moe_text", "qwen3_5_moe"},
+                                 {"deepseek_v2", "deepseek_v2"},
+                                 {"deepseek_v3", "deepseek_v3"}};
+  for (const Preset& p : kPresets)
+    if (model_type == p.model_type) return p.preset;
+  return nullptr;
+}
+
+bool spreads_experts(C c) { return is_moe(c) && c.plan().expert.ep > 1; }
+
 void write_experts(C c, Exported& e) {
-  if (!is_moe(c) || c.plan().expert.ep == 1) return;
+  if (!spreads_experts(c)) return;
   yes(e, "expert_parallel.enabled");
+  add(e, "expert_parallel.preset_model", {json_string(preset_of(c.model().model_type))});
   add(e, "expert_parallel.autoep_size", std::int64_t{c.plan().expert.ep});
 }
 
@@ -155,6 +183,26 @@ std::vector<FieldRule> make_deepspeed_fields() {
          miss_if(e, {c.plan().overlap.tile_level, "plan.overlap.tile_level", "true"});
        },
        nullptr},
+      {"plan.ddp_bucket_size",
+       [](C c, Exported& e) {
+         if (c.plan().ddp_bucket_size == 0) return;
+         const std::int64_t elements = c.plan().ddp_bucket_size;
+         add(e, "zero_optimization.reduce_bucket_size", elements);
+         add(e, "zero_optimization.allgather_bucket_size", elements);
+       },
+       nullptr},
+      {"plan.fusions.permute",
+       [](C c, Exported& e) {
+         miss_if(e, {!c.plan().fusions.permute, "plan.fusions.permute", "false"});
+       },
+       nullptr},
+      {"plan.fusions.router",
+       [](C c, Exported& e) {
+         miss_if(e, {!c.plan().fusions.router, "plan.fusions.router", "false"});
+       },
+       nullptr},
+      {"plan.fusions.scale_init", nullptr, "of precisions that are refused"},
+      {"plan.fusions.scale_order", nullptr, "of precisions that are refused"},
       {"plan.optimizer.grad_reduce",
        [](C c, Exported& e) {  // its default would be the type of the weights
          const auto& o = c.plan().optimizer;
@@ -245,7 +293,10 @@ std::vector<FieldRule> make_deepspeed_fields() {
   };
 }
 
+bool folds(C c) { return spreads_experts(c) && c.plan().attention.tp > 1; }
+
 std::vector<Refusal> make_deepspeed_refusals() {
+  const char* const kFolding = "deepspeed/module_inject/auto_ep_folding.py";
   const char* const kDocs = "docs/_pages/config-json.md";
   return {
       {"plan.attention.pp", "pipelines are code (PipelineModule), not configuration", "PP 1", kDocs,
@@ -256,6 +307,16 @@ std::vector<Refusal> make_deepspeed_refusals() {
        "recompute full or none", kDocs, [](C c) { return c.plan().recompute_layers > 0; }},
       {"plan.recompute_unit", "units of recompute are code, not configuration", "1", kDocs,
        [](C c) { return c.plan().recompute_unit > 1; }},
+      {"model.model_type", "AutoEP has no preset for this family",
+       "EP 1, or mixtral, qwen2_moe, qwen3_moe, qwen3_5_moe_text, deepseek_v2 or deepseek_v3",
+       "deepspeed/module_inject/auto_ep_presets/registry.py",
+       [](C c) { return spreads_experts(c) && preset_of(c.model().model_type) == nullptr; }},
+      {"plan.sharding", "AutoEP with AutoTP excludes ZeRO-3", "zero1 or zero2, TP 1, or EP 1",
+       kFolding,
+       [](C c) { return folds(c) && c.plan().sharding == Sharding::zero3; }},
+      {"plan.optimizer.cpu_offload", "AutoEP with AutoTP excludes a step on the CPU",
+       "0, TP 1, or EP 1", kFolding,
+       [](C c) { return folds(c) && c.plan().optimizer.cpu_offload > 0; }},
       {"plan.expert.etp", "experts are not split", "ETP 1", kDocs,
        [](C c) { return is_moe(c) && c.plan().expert.etp > 1; }},
       {"plan.precision", "has fp32, fp16 and bf16", "one of them", kDocs,

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "core/diagnostics.hpp"
 #include "core/json/parse.hpp"
@@ -36,10 +35,13 @@ Framework framework_of(Target target) {
   return {"", ""};
 }
 
-std::vector<Refusal> both_megatron() {
+std::vector<Refusal> of_megatron(bool builds_itself) {
   std::vector<Refusal> list = megatron_plan_refusals();
-  const auto& model = megatron_model_refusals();
-  list.insert(list.end(), model.begin(), model.end());
+  const auto append = [&](const std::vector<Refusal>& more) {
+    list.insert(list.end(), more.begin(), more.end());
+  };
+  append(megatron_model_refusals());
+  if (builds_itself) append(megatron_builder_refusals());
   return list;
 }
 
@@ -87,11 +89,12 @@ const std::vector<FieldRule>& field_rules(Target target) {
 }
 
 const std::vector<Refusal>& refusals(Target target) {
-  static const std::vector<Refusal> megatron = both_megatron();
+  static const std::vector<Refusal> megatron = of_megatron(true), bridge = of_megatron(false);
   switch (target) {
     case Target::megatron:
-    case Target::megatron_bridge:
       return megatron;
+    case Target::megatron_bridge:
+      return bridge;
     case Target::torchtitan:
       return titan_refusals();
     case Target::deepspeed:
@@ -120,7 +123,7 @@ Exported export_plan(Target target, const ExportContext& c, const std::string& w
   return target == Target::megatron_bridge ? to_bridge(c, e) : e;
 }
 
-// The file of an export: shell arrays for flags and overrides, TOML, JSON. What could not be said
+// The file of an export: shell arrays for flags and overrides, JSON. What could not be said
 // stands in the header (JSON has no comments: there it is said on stderr only).
 
 namespace {
@@ -142,11 +145,13 @@ std::string exports(const Exported& e) {
   return text;
 }
 
-std::string flags_text(const Exported& e, const std::string& title) {
-  std::string text = "# shellcheck shell=bash disable=SC2034\n" + header(e, title) +
-                     "# use: source this file, then give pretrain_gpt.py \"${MEGATRON_ARGS[@]}\"\n"
-                     "# and your data, tokenizer, learning rate and checkpoint arguments\n" +
-                     exports(e) + "MEGATRON_ARGS=(\n";
+std::string flags_text(const Exported& e, const std::string& title, const char* array,
+                       const char* program) {
+  std::string text =
+      fmt::format("# shellcheck shell=bash disable=SC2034\n{}"
+                  "# use: source this file, then give {} \"${{{}[@]}}\"\n"
+                  "# and your data, tokenizer, learning rate and checkpoint arguments\n{}{}=(\n",
+                  header(e, title), program, array, exports(e), array);
   for (const Setting& s : e.settings) {
     text += "  " + s.name;
     for (const std::string& value : s.values) text += " " + shell_word(value, s.name);
@@ -163,18 +168,6 @@ std::string overrides_text(const Exported& e, const std::string& title) {
   for (const Setting& s : e.settings)
     text += "  " + shell_word(s.name + "=" + s.values.front(), s.name) + "\n";
   return text + ")\n";
-}
-
-std::string toml_text(const Exported& e, const std::string& title) {
-  std::map<std::string, std::string> sections;
-  for (const Setting& s : e.settings) {
-    const std::size_t dot = s.name.rfind('.');
-    sections[s.name.substr(0, dot)] +=
-        fmt::format("{} = {}\n", s.name.substr(dot + 1), s.values.front());
-  }
-  std::string text = header(e, title);
-  for (const auto& [name, body] : sections) text += fmt::format("\n[{}]\n{}", name, body);
-  return text;
 }
 
 void set_path(JsonValue& object, const std::string& path, const JsonValue& value) {
@@ -200,11 +193,11 @@ std::string json_text(const Exported& e) {
 std::string export_text(Target target, const Exported& e, const std::string& title) {
   switch (target) {
     case Target::megatron:
-      return flags_text(e, title);
+      return flags_text(e, title, "MEGATRON_ARGS", "pretrain_gpt.py");
     case Target::megatron_bridge:
       return overrides_text(e, title);
     case Target::torchtitan:
-      return toml_text(e, title);
+      return flags_text(e, title, "TITAN_ARGS", "torchtitan.train");
     case Target::deepspeed:
       return json_text(e);
   }

@@ -22,12 +22,24 @@ inline constexpr const char* kDeepSpeedVersion = "edaa722 (2026-08-22)";
 [[nodiscard]] const std::vector<FieldRule>& deepspeed_fields();
 [[nodiscard]] const std::vector<Refusal>& deepspeed_refusals();
 
-// torchtitan up to v0.2.2 takes a TOML file. Later versions are configured in Python.
+// torchtitan takes the name of a configuration, which is Python, and changes of it as arguments.
 
-inline constexpr const char* kTitanVersion = "v0.2.2 (2026-02-20)";
+inline constexpr const char* kTitanVersion = "0.3.0";
+
+// A configuration that it ships, and the sizes by which a model is known to be its own.
+struct TitanModel {
+  const char* model_type;
+  std::int64_t layers, hidden, vocab;
+  const char* module;  // --module
+  const char* config;  // --config
+};
+// Null if it ships no configuration of the model that trains in bf16.
+[[nodiscard]] const TitanModel* titan_model(const ModelSpec&);
 
 // torchtitan's name of the plan's pipeline order, "ZBVZeroBubble"; null if it has no such order.
 [[nodiscard]] const char* titan_schedule(const Plan&);
+// Whether its split of the layers makes as many chunks as the plan has.
+[[nodiscard]] bool titan_splits(const ExportContext&);
 [[nodiscard]] const std::vector<FieldRule>& titan_fields();
 [[nodiscard]] const std::vector<Refusal>& titan_refusals();
 

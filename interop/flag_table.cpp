@@ -191,8 +191,6 @@ std::optional<Number> parse_number(const std::string& text) {
   return value;
 }
 
-constexpr std::int64_t kLargest = std::int64_t{1} << 28;
-
 }  // namespace
 
 std::optional<std::string> ArgumentReader::text(const std::string& member) const {
@@ -209,12 +207,13 @@ std::vector<std::string> ArgumentReader::list(const std::string& member) const {
   return found->second;
 }
 
-std::optional<std::int64_t> ArgumentReader::integer(const std::string& member) const {
+std::optional<std::int64_t> ArgumentReader::integer(const std::string& member,
+                                                    std::int64_t most) const {
   const std::optional<std::string> word = text(member);
   if (!word) return std::nullopt;
   const std::optional<std::int64_t> value = parse_number<std::int64_t>(*word);
-  if (value && *value >= 0 && *value <= kLargest) return value;
-  problem(member, "'" + *word + "' is not a whole number from 0 to " + std::to_string(kLargest));
+  if (value && *value >= 0 && *value <= most) return value;
+  problem(member, "'" + *word + "' is not a whole number from 0 to " + std::to_string(most));
   return std::nullopt;
 }
 

@@ -63,7 +63,9 @@ class ArgumentReader {
   // Nothing where the argument is missing, empty or None.
   [[nodiscard]] std::optional<std::string> text(const std::string& member) const;
   [[nodiscard]] std::vector<std::string> list(const std::string& member) const;
-  [[nodiscard]] std::optional<std::int64_t> integer(const std::string& member) const;
+  // From 0 to `most`; a problem for others.
+  [[nodiscard]] std::optional<std::int64_t> integer(
+      const std::string& member, std::int64_t most = std::int64_t{1} << 28) const;
   [[nodiscard]] std::optional<double> number(const std::string& member) const;
   [[nodiscard]] bool is_on(const std::string& member) const;   // given and true
   [[nodiscard]] bool is_off(const std::string& member) const;  // given and false

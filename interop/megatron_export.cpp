@@ -156,6 +156,15 @@ void write_fp8_attention(C c, Exported& e) {
   }
 }
 
+void write_bucket_size(C c, Exported& e) {
+  if (c.plan().ddp_bucket_size > 0)
+    add(e, "--ddp-bucket-size", std::int64_t{c.plan().ddp_bucket_size});
+}
+
+void write_scale_fusion(bool on, const char* field, Exported& e) {
+  if (!on) miss(e, field, "false", "no flag; the release of TransformerEngine decides");
+}
+
 void write_sequence(C c, Exported& e) {
   add(e, "--seq-length", c.workload().seq_len);
   add(e, "--max-position-embeddings", std::max(c.workload().seq_len, c.model().learned_positions));
@@ -284,6 +293,27 @@ std::vector<FieldRule> make_megatron_fields() {
       {"plan.flash_attention",
        [](C c, Exported& e) {
          if (!c.plan().flash_attention) add(e, "--attention-backend", {"unfused"});
+       },
+       nullptr},
+      {"plan.ddp_bucket_size", write_bucket_size, nullptr},
+      {"plan.fusions.permute",
+       [](C c, Exported& e) {
+         if (is_moe(c) && c.plan().fusions.permute) add(e, "--moe-permute-fusion");
+       },
+       nullptr},
+      {"plan.fusions.router",
+       [](C c, Exported& e) {
+         if (is_moe(c) && c.plan().fusions.router) add(e, "--moe-router-fusion");
+       },
+       nullptr},
+      {"plan.fusions.scale_init",
+       [](C c, Exported& e) {
+         write_scale_fusion(c.plan().fusions.scale_init, "plan.fusions.scale_init", e);
+       },
+       nullptr},
+      {"plan.fusions.scale_order",
+       [](C c, Exported& e) {
+         write_scale_fusion(c.plan().fusions.scale_order, "plan.fusions.scale_order", e);
        },
        nullptr},
       {"workload.routing", write_routing, nullptr},

@@ -21,8 +21,11 @@ void miss(Exported&, std::string field, std::string value, std::string text);
 
 // Writes the flags of pretrain_gpt.py that describe the model, and a remark for what has no flag.
 void write_megatron_model(const ExportContext&, Exported&);
+void write_positions(const ModelSpec&, Exported&);  // its part about positions
 [[nodiscard]] const std::vector<Refusal>& megatron_model_refusals();
 [[nodiscard]] const std::vector<Refusal>& megatron_plan_refusals();
+// Of pretrain_gpt.py alone, which builds the model in other ways than Megatron-Bridge.
+[[nodiscard]] const std::vector<Refusal>& megatron_builder_refusals();
 [[nodiscard]] const std::vector<FieldRule>& megatron_fields();
 // Two parts of megatron_fields(): what ranks exchange, and gradients with optimizer states.
 void append_exchange_fields(std::vector<FieldRule>&);
@@ -36,7 +39,7 @@ void append_state_fields(std::vector<FieldRule>&);
 
 // Questions about a plan or model that several files ask.
 [[nodiscard]] bool is_moe(const ExportContext&);
-[[nodiscard]] bool uses_flex(const ExportContext&);  // deepep or hybridep
+[[nodiscard]] bool uses_flex(const ExportContext&);  // deepep or hybridep, and ranks to send to
 [[nodiscard]] bool is_fsdp(const ExportContext&);    // zero2 or zero3
 [[nodiscard]] bool is_fp8(Precision);
 [[nodiscard]] bool keeps_fp8_weights(const ExportContext&);

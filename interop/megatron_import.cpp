@@ -186,6 +186,18 @@ void read_overlap(const ArgumentReader& r, Plan& p) {
                .shared_expert = r.is_on("moe_shared_expert_overlap")};
 }
 
+// Absent, the permutation and the router are chains of kernels. No argument tells of scales.
+void read_fusions(const ArgumentReader& r, ImportedRun& out) {
+  Plan& p = out.document.plan;
+  if (out.document.model.moe) {
+    p.fusions.permute = r.is_on("moe_permute_fusion");
+    p.fusions.router = r.is_on("moe_router_fusion");
+  }
+  p.ddp_bucket_size = static_cast<int>(r.integer("ddp_bucket_size", 2'000'000'000).value_or(0));
+  if (const auto buckets = r.integer("ddp_num_buckets"))
+    out.ignored.push_back(fmt::format("ddp_num_buckets {}", *buckets));
+}
+
 // Virtual stages of a layout, which may repeat parts of itself.
 std::int64_t layout_stages(const ArgumentReader& r, const std::string& layout) {
   const LayoutSyntax syntax = check_layout_syntax(layout);
@@ -311,6 +323,7 @@ void read_rest(const ArgumentReader& r, ImportedRun& out) {
   p.fp8_params = !narrow || p.sharding == Sharding::none || r.is_on("fp8_param_gather");
   read_instances(r, out);
   read_overlap(r, p);
+  read_fusions(r, out);
   read_optimizer(r, out);
   read_gradients(r, out);
   read_stash(r, p);

@@ -25,5 +25,6 @@ struct ImportedRun {
 
 // The model that the arguments describe.
 [[nodiscard]] ModelSpec read_megatron_model(const ArgumentReader&, ImportedRun&);
+void read_positions(const ArgumentReader&, AttentionSpec&);  // its scaling of rotary positions
 
 }  // namespace pleat::interop

@@ -58,6 +58,8 @@ void read_attention(R r, ModelSpec& m) {
     else if (share < 1.0)
       a.rotary_dim = std::llround(share * static_cast<double>(a.head_dim));
   }
+  if (r.text("position_embedding_type").value_or("learned_absolute") != "learned_absolute")
+    read_positions(r, a);
   const bool biases = !r.is_off("add_bias_linear");
   m.mlp_bias = biases;
   a.out_bias = biases;

@@ -77,22 +77,10 @@ void write_activation(const ModelSpec& m, Exported& e) {
   }
 }
 
-void write_positions(const ModelSpec& m, Exported& e) {
-  if (m.learned_positions > 0) {
-    add(e, "--position-embedding-type", {"learned_absolute"});
-    return;
-  }
-  add(e, "--position-embedding-type", {"rope"});
-  add(e, "--rotary-base", static_cast<std::int64_t>(std::llround(m.attention.rope_theta)));
-  const AttentionSpec& a = m.attention;
-  if (a.kind == AttentionKind::gqa && a.rotary_dim > 0 && a.rotary_dim != a.head_dim) {
-    add(e, "--rotary-percent", static_cast<double>(a.rotary_dim) / static_cast<double>(a.head_dim));
-  }
-  if (a.kind == AttentionKind::gqa && a.rope_interleaved) add(e, "--rotary-interleaved");
-  if (a.rope_scaling.rule != RopeRule::plain) {
-    miss(e, "model.attention.rope_scaling", "set",
-         "its flags differ by model: --rope-type, --use-rope-scaling and those beside them");
-  }
+// Grouped experts with biases exclude this fusion (core/transformer/moe/experts.py:205).
+void write_bias_fusion(const ModelSpec& m, Exported& e) {
+  const Biases b = biases(m);
+  if (m.moe && (b.mlp || b.out)) add(e, "--no-bias-dropout-fusion");
 }
 
 void write_gqa(const AttentionSpec& a, Exported& e) {
@@ -192,7 +180,6 @@ void write_moe(const ModelSpec& m, Exported& e) {
   if (m.moe->latent > 0) add(e, "--moe-latent-size", m.moe->latent);
   if (m.moe->latent_norm) miss(e, "model.moe.latent_norm", "true", "no flag");
   add(e, "--moe-grouped-gemm");
-  add(e, "--moe-permute-fusion");
 }
 
 bool mixes_otherwise(C c) {
@@ -300,6 +287,7 @@ void write_megatron_model(const ExportContext& c, Exported& e) {
   const ModelSpec& m = c.model();
   write_sizes(m, e);
   write_activation(m, e);
+  write_bias_fusion(m, e);
   write_positions(m, e);
   write_attention(m, e);
   write_recurrence(m, e);

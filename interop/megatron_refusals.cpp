@@ -45,6 +45,27 @@ bool has_attention_bias(const ModelSpec& m) {
   return m.attention.qkv_bias || m.attention.out_bias || m.mlp_bias || (m.moe && m.moe->mlp_bias);
 }
 
+// Exchanges by all-to-all, if anything is exchanged.
+bool copies_rows(C c) {
+  const Dispatcher d = c.plan().dispatcher;
+  return d == Dispatcher::alltoall || (is_fused(d) && !uses_flex(c));
+}
+
+bool is_variant(const LayerTraits& t) { return t.sparse || t.mixer == Mixer::gated_delta_net; }
+
+std::vector<Refusal> make_builder_refusals() {
+  return {
+      {"model.mtp_layers",
+       "prediction layers exclude sparse attention and gated delta networks",
+       "num_nextn_predict_layers 0 in the model's file, or megatron-bridge, which has them",
+       "core/models/gpt/gpt_layer_specs.py:572",
+       [](C c) {
+         return c.model().mtp_layers > 0 &&
+                std::ranges::any_of(c.model().layer_traits, is_variant);
+       }},
+  };
+}
+
 std::vector<Refusal> make_megatron_refusals() {
   return {
       {"plan.optimizer.main_params", "main parameters are fp32, fp16 or remainders there", "fp32",
@@ -72,9 +93,11 @@ std::vector<Refusal> make_megatron_refusals() {
        "the step on the CPU copies plain tensors, Megatron-FSDP's parameters are none (issue 1986)",
        "sharding none or zero1", "core/optimizer/cpu_offloading/hybrid_optimizer.py",
        [](C c) { return c.plan().optimizer.cpu_offload > 0 && is_fsdp(c); }},
-      {"plan.paged_stash", "a stash needs the hybridep dispatcher", "hybridep, or no stash",
-       "core/transformer/transformer_config.py:1870",
-       [](C c) { return has_stash(c) && c.plan().dispatcher != Dispatcher::hybridep; }},
+      {"plan.paged_stash", "a stash needs the hybridep dispatcher, and ranks to send to",
+       "hybridep with EP above 1, or no stash", "core/transformer/transformer_config.py:1870",
+       [](C c) {
+         return has_stash(c) && (c.plan().dispatcher != Dispatcher::hybridep || !uses_flex(c));
+       }},
       {"plan.optimizer.main_grads", "main gradients are fp32 or bf16 there", "fp32 or bf16",
        "training/arguments.py:3671",
        [](C c) { return c.plan().optimizer.main_grads == DType::fp8; }},
@@ -122,6 +145,10 @@ std::vector<Refusal> make_megatron_refusals() {
                 has_attention_bias(c.model());
        }},
       {"plan.overlap.delay_wgrad",
+       "excludes overlap of tensor-parallel communication, whose weight gradients are in bulk",
+       "overlap.tensor_parallel false", "TransformerEngine pytorch/module/_common.py",
+       [](C c) { return c.plan().overlap.delay_wgrad && c.plan().overlap.tensor_parallel; }},
+      {"plan.overlap.delay_wgrad",
        "needs fused gradient accumulation where attention is in a CUDA graph, which Megatron-FSDP "
        "does without",
        "sharding none or zero1", "training/arguments.py:1919",
@@ -141,7 +168,7 @@ std::vector<Refusal> make_megatron_refusals() {
        "pad_to_capacity, or another dispatcher", "core/transformer/transformer_config.py:2849",
        [](C c) {
          return captures_router(c.plan().cuda_graph) && is_moe(c) &&
-                c.plan().dispatcher == Dispatcher::alltoall && c.workload().capacity_factor > 0 &&
+                copies_rows(c) && c.workload().capacity_factor > 0 &&
                 !c.workload().pad_to_capacity;
        }},
       {"plan.stages", "all stages recompute and offload the same", "no stages",
@@ -188,6 +215,11 @@ std::vector<Refusal> make_megatron_refusals() {
 
 const std::vector<Refusal>& megatron_plan_refusals() {
   static const std::vector<Refusal> list = make_megatron_refusals();
+  return list;
+}
+
+const std::vector<Refusal>& megatron_builder_refusals() {
+  static const std::vector<Refusal> list = make_builder_refusals();
   return list;
 }
 

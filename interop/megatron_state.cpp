@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Rows of the Megatron-LM export about what ranks keep and exchange.
+#include "core/plan/dispatcher_traits.hpp"
 #include "interop/megatron_export.hpp"
 
 namespace pleat::interop {
@@ -138,7 +139,8 @@ using C = const ExportContext&;
 
 void write_dispatcher(C c, Exported& e) {
   if (!is_moe(c)) return;
-  const std::string word = name_of(c.plan().dispatcher);
+  const bool alone = is_fused(c.plan().dispatcher) && !uses_flex(c);
+  const std::string word = name_of(alone ? Dispatcher::alltoall : c.plan().dispatcher);
   if (!uses_flex(c)) return add(e, "--moe-token-dispatcher-type", {word});
   add(e, "--moe-token-dispatcher-type", {"flex"});
   add(e, "--moe-flex-dispatcher-backend", {word});
@@ -146,6 +148,7 @@ void write_dispatcher(C c, Exported& e) {
 
 void write_dispatcher_sms(C c, Exported& e) {
   if (c.plan().dispatcher_sms == 0) return;
+  if (is_moe(c) && is_fused(c.plan().dispatcher) && !uses_flex(c)) return;  // nothing is sent
   if (uses_flex(c))
     return add(e, "--moe-flex-dispatcher-num-sms", std::int64_t{c.plan().dispatcher_sms});
   miss(e, "plan.dispatcher_sms", std::to_string(c.plan().dispatcher_sms),

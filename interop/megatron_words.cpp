@@ -29,8 +29,9 @@ void miss(Exported& e, std::string field, std::string value, std::string text) {
 
 bool is_moe(const ExportContext& c) { return c.model().moe.has_value(); }
 
+// The flex dispatcher wants somebody to send to (core/transformer/moe/token_dispatcher.py:1836).
 bool uses_flex(const ExportContext& c) {
-  return is_moe(c) && is_fused(c.plan().dispatcher);
+  return is_moe(c) && is_fused(c.plan().dispatcher) && c.plan().expert.etp * c.plan().expert.ep > 1;
 }
 
 bool is_fsdp(const ExportContext& c) {

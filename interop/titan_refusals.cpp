@@ -11,13 +11,19 @@ namespace {
 using C = const ExportContext&;
 
 std::vector<Refusal> make_titan_refusals() {
-  const char* const kConfig = "torchtitan/config/job_config.py";
+  const char* const kConfig = "torchtitan/config/configs.py";
   return {
-      {"plan.precision", "has fp32, bf16, fp8 and mxfp8 only", "one of them", kConfig,
+      {"model.name", "ships no configuration of this model",
+       "llama3-8b, llama3-70b, deepseek-v3, gpt-oss-20b, gpt-oss-120b, qwen3-30b-a3b, "
+       "qwen3.5-35b-a3b, qwen3.5-122b-a10b, qwen3.5-397b-a17b or moonlight-16b-a3b; or write one "
+       "in Python",
+       "torchtitan/models/*/config_registry.py",
+       [](C c) { return titan_model(c.model()) == nullptr; }},
+      {"plan.precision", "what is narrower than bf16 is chosen in Python, by converters of a model",
+       "bf16 or fp32", "torchtitan/components/quantization",
        [](C c) {
          const Precision p = c.plan().precision;
-         return p == Precision::fp16 || p == Precision::fp8_delayed || p == Precision::fp8_block ||
-                p == Precision::nvfp4;
+         return p != Precision::bf16 && p != Precision::fp32;
        }},
       {"plan.sharding", "shards by FSDP2: optimizer states alone cannot be", "none, zero2 or zero3",
        kConfig,
@@ -27,19 +33,14 @@ std::vector<Refusal> make_titan_refusals() {
        [](C c) { return !is_fsdp(c) && c.plan().attention.cp > 1; }},
       {"plan.schedule", "has no such order", "1f1b, zb-v or dualpipe-v", kConfig,
        [](C c) { return titan_schedule(c.plan()) == nullptr; }},
+      {"plan.vpp", "its split of the layers makes another number of chunks", "another VPP",
+       "torchtitan/distributed/pipeline_parallel.py", [](C c) { return !titan_splits(c); }},
       {"plan.recompute_layers", "mode full recomputes every layer, not some of them",
        "recompute full or none", kConfig, [](C c) { return c.plan().recompute_layers > 0; }},
       {"plan.recompute_unit", "layers are recomputed one by one", "1", kConfig,
        [](C c) { return c.plan().recompute_unit > 1; }},
       {"plan.stages", "one activation checkpoint mode holds for all stages", "no stages", kConfig,
        [](C c) { return !c.plan().stages.empty(); }},
-      {"plan.recompute", "DualPipeV's pairs of passes exclude recompute",
-       "no recompute, or overlap.expert_parallel false", "torchtitan/distributed/dual_pipe_v.py",
-       [](C c) {
-         const Plan& p = c.plan();
-         return p.schedule == PipelineSchedule::dualpipe_v && p.overlap.expert_parallel &&
-                (p.recompute_full || !p.recompute.empty());
-       }},
       {"plan.fsdp_group", "shard groups must be whole multiples of CP", "", kConfig,
        [](C c) {
          return is_fsdp(c) && c.plan().fsdp_group > 0 &&
@@ -47,21 +48,30 @@ std::vector<Refusal> make_titan_refusals() {
        }},
       {"plan.dispatcher", "exchanges tokens by all-to-all", "alltoall", kConfig,
        [](C c) { return is_moe(c) && c.plan().dispatcher != Dispatcher::alltoall; }},
-      {"plan.cp_comm", "has ring and gather context parallelism", "p2p or all_gather", kConfig,
+      {"plan.cp_comm", "context parallelism gathers keys and values", "all_gather",
+       "torchtitan/distributed/context_parallel/api.py",
+       [](C c) { return c.plan().attention.cp > 1 && c.plan().cp_comm != CpComm::all_gather; }},
+      {"plan.cuda_graph", "a graph of a step excludes a pipeline, and experts spread by all-to-all",
+       "none, or PP 1 and EP 1", "torchtitan/trainer.py",
        [](C c) {
-         const CpComm way = c.plan().cp_comm;
-         return c.plan().attention.cp > 1 && way != CpComm::p2p && way != CpComm::all_gather;
+         return c.plan().cuda_graph == CudaGraph::full_iteration &&
+                (c.plan().attention.pp > 1 || (is_moe(c) && c.plan().expert.ep > 1));
        }},
       {"plan.fp8_dispatch", "tokens travel to the experts in bf16", "false", kConfig,
        [](C c) { return c.plan().fp8_dispatch; }},
       {"plan.fp8_combine", "rows travel back from the experts in bf16", "false", kConfig,
        [](C c) { return c.plan().fp8_combine; }},
-      {"plan.sequence_parallel", "tensor parallelism comes with sequence parallelism", "true",
-       kConfig, [](C c) { return c.plan().attention.tp > 1 && !c.plan().sequence_parallel; }},
-      {"plan.expert.etp", "is 1 or TP", "1 or TP", kConfig,
+      {"plan.expert.etp", "experts are not split", "1", "torchtitan/distributed/parallel_dims.py",
+       [](C c) { return is_moe(c) && c.plan().expert.etp > 1; }},
+      {"plan.expert.ep", "experts are spread within a shard group x CP x TP",
+       "an EP that divides it, sharding zero2 or zero3", "torchtitan/distributed/parallel_dims.py",
        [](C c) {
-         return is_moe(c) && c.plan().expert.etp != 1 &&
-                c.plan().expert.etp != c.plan().attention.tp;
+         const Plan& p = c.plan();
+         if (!is_moe(c) || p.expert.ep == 1) return false;
+         const int group = is_fsdp(c) && p.fsdp_group > 0 ? p.fsdp_group
+                           : is_fsdp(c)                   ? p.attention.dp * p.attention.cp
+                                                          : p.attention.cp;
+         return group * p.attention.tp % p.expert.ep != 0;
        }},
       {"plan.offload", "keeps no activations in host memory", "none", kConfig,
        [](C c) { return !c.plan().offload.empty() || c.plan().offload_layers > 0; }},

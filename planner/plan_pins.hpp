@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/plan/plan_table.hpp"
+#include "core/plan/pinned_fields.hpp"
 
 namespace pleat {
 

@@ -51,6 +51,9 @@ struct StepEstimate {
   double tokens_per_second_per_gpu = 0;
   FlopsPerSecond model_flops_per_gpu;
   double mfu = 0;                // against the dense bf16 peak (fp32 peak for fp32 plans)
+  // Against the dense peak of what the plan's products read, where the GPU has one.
+  double mfu_of_precision = 0;
+  DType products = DType::bf16;
   SourceClass source = SourceClass::datasheet;  // worst source class that was used
   const StageMemory& fullest_stage() const;
   std::int64_t peak_bytes() const;            // of the fullest device
@@ -61,6 +64,11 @@ struct StepEstimate {
   std::int64_t host_bytes = 0;                // of the fullest node
   bool fits = false;             // within the memory of the GPU, and of the node where it is known
 };
+
+// Whether the two shares of a peak differ.
+[[nodiscard]] inline bool has_narrow_mfu(const StepEstimate& e) {
+  return e.mfu_of_precision != e.mfu;
+}
 
 // Prices every layer kind, evaluates the pipeline, adds the step's prologue and epilogue.
 // Throws nothing; an infeasible plan is an estimate with fits == false.

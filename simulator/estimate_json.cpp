@@ -64,7 +64,8 @@ JsonValue estimate_json(const StepEstimate& e, const Program& program, const Clu
       .set("tokens_per_second", JsonValue::finite(e.tokens_per_second))
       .set("tokens_per_second_per_gpu", JsonValue::finite(e.tokens_per_second_per_gpu))
       .set("model_flops_per_gpu", JsonValue::finite(e.model_flops_per_gpu.base()))
-      .set("mfu", JsonValue::finite(e.mfu));
+      .set("mfu", JsonValue::finite(e.mfu))
+      .set("mfu_of_precision", JsonValue::finite(e.mfu_of_precision));
   if (profile.learned) {
     json.set("learned_from_runs", static_cast<std::int64_t>(profile.learned->runs.size()));
   }

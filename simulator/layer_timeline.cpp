@@ -112,12 +112,16 @@ std::vector<StreamOp> make_stream_ops(LayerTimeline& line, const OpLists& lists,
   line.costs.reserve(line.steps.size());
   bool two_streams = false;
   int launches = 0;
+  std::int64_t unfused = 0;  // kernels that the host launches beside those
   for (const PairStep& step : line.steps) {
     const Stream stream = on_cpu(view) ? Stream::compute : step.stream;
     const LayerProgram& layer = lists.layer(step.pass);
     const Op& op = layer.ops(step.pass)[static_cast<std::size_t>(step.op)];
     line.costs.push_back(price_op(op, layer.tensors, rows.of(step.pass), view, profile));
-    if (launched_by_host(op, view.cuda_graph)) ++launches;
+    if (launched_by_host(op, view.cuda_graph)) {
+      ++launches;
+      unfused += op.attr.unfused_kernels;
+    }
     if (meets_tensor_parallel(op, view.cuda_graph)) line.host_extra += profile.tp_skew;
     const OpCost& cost = line.costs.back();
     ops.push_back({.duration = is_transfer(op) ? Seconds(0) : cost.time,
@@ -157,6 +161,7 @@ std::vector<StreamOp> make_stream_ops(LayerTimeline& line, const OpLists& lists,
     }
   }
   line.host = profile.host_per_op * launches;
+  line.host_extra += profile.host_per_launch * static_cast<double>(unfused);
   for (Pass pass : {Pass::forward, Pass::backward}) {
     line.host += profile.host_per_sharded_weight * sharded_weight_events(lists.layer(pass), pass);
   }
@@ -256,7 +261,7 @@ LayerTimeline part_timeline(const LayerProgram& layer, SlotPart part, const Bind
   }
   static const LayerProgram kNothing;
   LayerTimeline line = run(std::move(steps), {&kNothing, &layer}, binding, view, profile);
-  line.host_extra = host_of_pass(layer, Pass::backward, view, profile) * 0.5;
+  line.host_extra += host_of_pass(layer, Pass::backward, view, profile) * 0.5;
   return line;
 }
 

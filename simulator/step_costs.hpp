@@ -41,7 +41,8 @@ struct SyncWindow {
 void hide_gradient_sync(std::vector<StepOpCost>& epilogue, const SyncWindow&, const OverlapFlags&);
 
 // Pieces that the gradients of a stage are reduced in: a bucket per chunk; several only on the
-// first stage's first chunk, of max(40M, 1M * D) elements (Megatron distributed_data_parallel.py).
+// first stage's first chunk, of max(40M, 1M * D) elements unless the plan says how many (Megatron
+// distributed_data_parallel.py).
 [[nodiscard]] int sync_pieces(const Plan&, const StageProgram&);
 // Microbatches whose passes through a chunk hide pieces of others. An interleaved chunk is done
 // with its last group of microbatches while the other chunks still have as many to go (Megatron

@@ -7,8 +7,10 @@
 #include <map>
 #include <utility>
 
+#include "core/plan/numerics.hpp"
 #include "core/program/compile_stage.hpp"
 #include "simulator/core_sharing.hpp"
+#include "simulator/cost/op_work.hpp"
 
 namespace pleat {
 
@@ -121,6 +123,10 @@ void set_throughput(StepEstimate& e, const StepWork& work) {
   e.tokens_per_second_per_gpu = e.tokens_per_second / work.ranks;
   e.model_flops_per_gpu = FlopsPerSecond(work.per_token.base() * e.tokens_per_second_per_gpu);
   if (work.peak > FlopsPerSecond(0)) e.mfu = e.model_flops_per_gpu / work.peak;
+  if (work.product_peak > FlopsPerSecond(0)) {
+    e.mfu_of_precision = e.model_flops_per_gpu / work.product_peak;
+  }
+  e.products = work.products;
 }
 
 // The step with the cores that waiting ranks leave to others. What it consists of shrinks alike.
@@ -156,15 +162,21 @@ StepWork step_work(Flops per_token, const WorkloadSpec& workload, const Plan& pl
   const bool fp32 =
       plan.precision == Precision::fp32 || cluster.gpu.peak_bf16 <= FlopsPerSecond(0);
   const int ranks = plan.world();
+  const DType products = product_type(plan.precision);
   FlopsPerSecond peak = fp32 ? cluster.gpu.peak_fp32 : cluster.gpu.peak_bf16;
+  FlopsPerSecond product_peak = usable_peak(cluster.gpu, products);
   // Ranks that share cores share their peak.
   if (cluster.shared_cores > 0 && ranks > cluster.shared_cores) {
-    peak *= static_cast<double>(cluster.shared_cores) / ranks;
+    const double share = static_cast<double>(cluster.shared_cores) / ranks;
+    peak *= share;
+    product_peak *= share;
   }
   return {.tokens = workload.global_batch * workload.seq_len,
           .ranks = ranks,
           .per_token = per_token,
           .peak = peak,
+          .product_peak = product_peak,
+          .products = products,
           .straggler_slowdown = workload.straggler_slowdown};
 }
 

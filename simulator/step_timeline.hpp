@@ -44,7 +44,9 @@ struct StepWork {
   std::int64_t tokens = 0;  // of a step, whole job
   int ranks = 1;
   Flops per_token;          // of the model
-  FlopsPerSecond peak;      // of a GPU; zero: unknown
+  FlopsPerSecond peak;      // of a GPU in bf16 (fp32 plans: fp32); zero: unknown
+  FlopsPerSecond product_peak;  // the same in the format of `products`
+  DType products = DType::bf16;
   double straggler_slowdown = 0;  // the workload's
 };
 [[nodiscard]] StepWork step_work(Flops per_token, const WorkloadSpec&, const Plan&,

@@ -111,7 +111,9 @@ struct Summary {
   std::vector<SummaryTable> tables;
   std::vector<MissedReason> reasons;
   NoiseFloor noise;
-  Choosing choosing;  // Pleat's, over every row that says its group
+  // Ids of rows that differ in what a plan does not say (not_told_apart.hpp).
+  std::vector<std::vector<std::string>> not_told_apart;
+  Choosing choosing;  // Pleat's, over every row that says its group; of those one
   std::vector<PeerTable> peers;  // a table for each set of peers; empty without any
   std::vector<RecipePlace> recipes;  // if asked for
 };

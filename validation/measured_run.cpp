@@ -64,6 +64,9 @@ PlanWords read_plan_words(ObjectReader r) {
   p.cp_a2a = degree(r, "cp_a2a");
   p.optimizer_instances = degree(r, "optimizer_instances");
   p.dispatcher_sms = degree(r, "dispatcher_sms");
+  if (const auto elements = r.optional_integer("ddp_bucket_size", kBucketElements)) {
+    p.ddp_bucket_size = static_cast<int>(*elements);
+  }
   p.sharding = r.optional_text("sharding");
   p.precision = r.optional_text("precision");
   p.dispatcher = r.optional_text("dispatcher");

@@ -31,7 +31,7 @@ struct OptimizerWords {
 
 struct PlanWords {
   std::optional<int> micro_batch, tp, pp, cp, vpp, ep, etp, fsdp_group, dispatcher_sms,
-      cp_a2a, optimizer_instances;
+      cp_a2a, optimizer_instances, ddp_bucket_size;
   std::optional<std::string> sharding, precision, dispatcher, cuda_graph, layout, cp_comm,
       schedule;
   std::optional<RecomputeWords> recompute;

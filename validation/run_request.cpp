@@ -156,6 +156,7 @@ void set_plan(const MeasuredRun& run, RunRequest& r, WordProblems& problems) {
     p.optimizer_instances = words.optimizer_instances.value_or(1);
   }
   p.cp_a2a = p.cp_comm == CpComm::a2a_p2p ? words.cp_a2a.value_or(0) : 0;
+  p.ddp_bucket_size = words.ddp_bucket_size.value_or(0);
   if (words.schedule) p.schedule = schedule_of_word(*words.schedule, problems);
   if (is_fused(p.dispatcher)) {
     p.dispatcher_sms = words.dispatcher_sms.value_or(0);

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "validation/comparison.hpp"
+#include "validation/not_told_apart.hpp"
 #include "validation/run_request.hpp"
 
 namespace pleat {
@@ -259,8 +260,16 @@ Summary summarise_runs(const std::vector<ComparedRun>& rows) {
   s.tables.push_back(table_by("era", rows, field(&MeasuredRun::era)));
   s.reasons = reasons_of(rows);
   s.noise = noise_of(rows);
+  std::set<std::size_t> repeated;
+  for (const std::vector<std::size_t>& set : not_told_apart(rows)) {
+    repeated.insert(set.begin() + 1, set.end());
+    std::vector<std::string>& ids = s.not_told_apart.emplace_back();
+    for (const std::size_t i : set) ids.push_back(rows[i].run.id);
+  }
   Rows all;
-  for (const ComparedRun& row : rows) all.push_back(&row);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!repeated.contains(i)) all.push_back(&rows[i]);
+  }
   s.choosing = choosing_of(predictors(all).front(), all, group_of_plans);
   s.peers = peer_tables(rows);
   return s;

@@ -93,6 +93,7 @@ Job job_of(const CapacitySite& site, const WorkloadSpec& workload, int gpus,
   job.step = found.estimate.step;
   job.band = found.estimate.relative_band;
   job.mfu = found.estimate.mfu;
+  job.mfu_of_precision = found.estimate.mfu_of_precision;
   job.global_batch = workload.global_batch;
   job.step_tokens = workload.global_batch * workload.seq_len;
   const ParameterCount count = count_parameters(site.target.model);

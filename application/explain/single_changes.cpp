@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "core/plan/constraints.hpp"
-#include "core/plan/plan_table.hpp"
+#include "core/plan/pinned_fields.hpp"
 #include "core/plan/plan_words.hpp"
 #include "planner/space/memory_choice.hpp"
 #include "planner/space/mesh_space.hpp"
@@ -195,7 +195,8 @@ class Changes {
   void tried_switches() {
     for_each_switch([&](auto i) {
       constexpr const auto& field = kPlanField<i>;
-      if (field.tried == TriedAs::by_rules || i == kPinRow<"tp-overlap">) return;
+      const bool tries = field.tried == TriedAs::each_value || field.tried == TriedAs::each_timing;
+      if (!tries || i == kPinRow<"tp-overlap">) return;
       flip<i>(name_of_flag(field.typed.flag), false);
     });
   }

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "core/plan/plan_table.hpp"
+#include "core/plan/pinned_fields.hpp"
 #include "planner/plan_pins.hpp"
 
 namespace pleat {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "application/request/plan_words.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -17,7 +19,7 @@ namespace {
 constexpr int kMaxFactor = 1'000'000;
 
 // Options in the order of the help. Those that are not here come last.
-constexpr std::array<std::string_view, 50> kHelpOrder{
+constexpr std::array<std::string_view, 55> kHelpOrder{
     "tp", "cp", "pp", "vpp", "schedule", "ep", "etp", "micro-batch", "layout", "precision",
     "recompute", "recompute-unit", "offload", "recompute-stages", "offload-stages",
     "offload-layers", "sharding", "fsdp-group", "optimizer-instances", "dispatcher",
@@ -26,7 +28,8 @@ constexpr std::array<std::string_view, 50> kHelpOrder{
     "state-offload", "cpu-optimizer", "paged-stash", "stash-capacity", "ep-overlap",
     "delay-wgrad", "tp-overlap", "shared-expert-overlap", "tile-overlap", "fp8-dispatch",
     "fp8-combine", "no-grad-overlap", "no-param-overlap", "no-sequence-parallel", "no-fp8-params",
-    "no-flash-attention", "overlap-cpu-optimizer", "fp8-attention",
+    "no-flash-attention", "no-permute-fusion", "no-router-fusion", "no-scale-init-fusion",
+    "no-scale-order-fusion", "ddp-bucket-size", "overlap-cpu-optimizer", "fp8-attention",
     "fp8-head"};
 
 // Names are looked for and told by the type of their values: numbers, shares, words, switches.
@@ -50,28 +53,28 @@ bool parse_number(const std::string& text, Number& number) {
 }
 
 // Each returns what is wrong; empty when fine.
-std::string put(const std::string& key, const std::string& value, std::optional<int>& field) {
+std::string put(const ShapeOption& o, const std::string& value, std::optional<int>& field) {
   int number = 0;
-  if (!parse_number(value, number) || number < 1 || number > kMaxDegree) {
-    return key + ": '" + value + "' is not a whole number from 1 to " + std::to_string(kMaxDegree);
+  if (!parse_number(value, number) || number < 1 || number > o.most) {
+    return fmt::format("{}: '{}' is not a whole number from 1 to {:.0f}", o.name, value, o.most);
   }
   field = number;
   return {};
 }
-std::string put(const std::string& key, const std::string& value, std::optional<double>& field) {
+std::string put(const ShapeOption& o, const std::string& value, std::optional<double>& field) {
   double number = 0;
   if (!parse_number(value, number) || !(number >= 0 && number <= kMaxFactor)) {
-    return key + ": '" + value + "' is not a number from 0 to " + std::to_string(kMaxFactor);
+    return o.name + ": '" + value + "' is not a number from 0 to " + std::to_string(kMaxFactor);
   }
   field = number;
   return {};
 }
-std::string put(const std::string&, const std::string& value, std::optional<std::string>& field) {
+std::string put(const ShapeOption&, const std::string& value, std::optional<std::string>& field) {
   field = value;
   return {};
 }
-std::string put(const std::string& key, const std::string& value, bool& field) {
-  if (!value.empty()) return key + " takes no value";
+std::string put(const ShapeOption& o, const std::string& value, bool& field) {
+  if (!value.empty()) return o.name + " takes no value";
   field = true;
   return {};
 }
@@ -84,7 +87,7 @@ std::string assign(ShapeOptions& shape, const std::string& key, const std::strin
       if (kind_of(o) != kind) continue;
       names.push_back(o.name);
       if (o.name != key) continue;
-      return std::visit([&](auto* field) { return put(key, value, *field); }, o.value);
+      return std::visit([&](auto* field) { return put(o, value, *field); }, o.value);
     }
   }
   const std::string near = nearest_name(key, names);
@@ -103,7 +106,11 @@ std::vector<ShapeOption> shape_options(ShapeOptions& s) {
                       .help = help_text(field, field.typed.help),
                       .value = &std::get<i>(s.given)});
       o.words = offered_words(field);
-      if constexpr (requires { field.domain.above_min; }) o.most = field.domain.max;
+      if constexpr (requires { field.domain.above_min; }) {
+        o.most = field.domain.max;
+      } else if constexpr (requires { field.domain.max; }) {
+        o.most = std::max<double>(kMaxDegree, static_cast<double>(field.domain.max));
+      }
     }
   });
   all.push_back(

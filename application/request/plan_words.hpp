@@ -76,7 +76,7 @@ struct ShapeOption {
   std::string name, help;  // "tp"
   std::variant<std::optional<int>*, std::optional<double>*, std::optional<std::string>*, bool*>
       value;
-  double most = 0;                      // of a share
+  double most = 0;                      // of a number or a share
   std::vector<std::string> words = {};  // that completion offers
 };
 

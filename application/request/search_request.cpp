@@ -85,7 +85,9 @@ void check_cpu_step(const SearchConfig& c, const ModelSpec& model) {
 // The flag that a rule of the runtime is about.
 const char* flag_of(std::string_view rule) {
   if (rule == "graph-of-unknown-sizes") return "--cuda-graph";
+  if (rule == "dropped-tokens-in-graph") return "--cuda-graph";
   if (rule == "stash-dispatcher") return "--paged-stash";
+  if (rule.starts_with("ep-overlap")) return "--ep-overlap";
   return "--delay-wgrad";
 }
 
@@ -95,6 +97,7 @@ void check_settings(const SearchConfig& c, const Target& target) {
   for (const Numerics& numerics : c.numerics) {
     for (const Setting& setting : settings(target.model, target.cluster, c)) {
       Plan plan;
+      if (target.model.moe) plan.expert.ep = 2;  // some mesh has ranks to send to
       numerics.put_into(plan);
       setting.put_into(plan);
       const char* const rule = 

@@ -32,11 +32,12 @@ class TrainLog {
 
  private:
   [[nodiscard]] double tokens_per_second(const StepRecord&) const;
-  [[nodiscard]] double mfu(const StepRecord&) const;
+  // Over all GPUs' peak.
+  [[nodiscard]] double mfu(const StepRecord&, double peak) const;
 
   double tokens_ = 0;  // of a step
   double flops_ = 0;   // of the model, for a token
-  double peak_ = 0;    // of all GPUs, in a second
+  double bf16_peak_ = 0, product_peak_ = 0;  // of all GPUs, in a second
   int skipped_ = 0;    // steps so far
   std::string json_path_;
   std::ofstream json_;

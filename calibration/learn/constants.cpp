@@ -42,6 +42,7 @@ void visit_run(RunConstants& r, LearnedKind kind, const Rate& rate, const Time& 
       break;
     case LearnedKind::host:
       time("host_per_op", r.host_per_op);
+      time("host_per_launch", r.host_per_launch);
       by_graph("host_per_moe_layer", r.host_per_moe_layer);
       by_graph("host_per_dense_layer", r.host_per_dense_layer);
       time("host_busy_per_layer", r.host_busy_per_layer);

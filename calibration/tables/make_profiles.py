@@ -19,7 +19,7 @@ import exchange
 import gemm
 
 CREATED = "2026-11-21"
-RUN_KEYS = ("host_per_op", "step_overhead", "sustained_clock", "overlap_efficiency",
+RUN_KEYS = ("host_per_op", "host_per_launch", "step_overhead", "sustained_clock", "overlap_efficiency",
             "overlap_efficiency_nccl", "tp_overlap_exposed", "comm_slowdown",
             "comm_slowdown_of_compute", "grouped_launches", "nccl_sms", "deepep_sms",
             "hybridep_sms", "host_per_moe_layer", "host_per_dense_layer", "sharing_penalty",

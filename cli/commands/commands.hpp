@@ -33,6 +33,8 @@ void add_import_command(CLI::App&, Action&);
 void add_watch_command(CLI::App&, Action&);
 void add_serve_command(CLI::App&, Action&);
 void add_diff_command(CLI::App&, Action&);
+void add_config_command(CLI::App&, Action&);
+void add_doctor_command(CLI::App&, Action&);
 void add_completion_command(CLI::App&, Action&);
 void add_version_command(CLI::App&, Action&);
 void add_help_command(CLI::App&, Action&);

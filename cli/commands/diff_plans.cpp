@@ -143,6 +143,7 @@ std::string json_of(const Side& a, const Side& b) {
                          .set("b", d.second.value_or(JsonValue())));
   }
   return JsonValue::object()
+             .set("schema_version", 1)
              .set("fields", std::move(fields))
              .set("a", side_json(a))
              .set("b", side_json(b))

@@ -10,6 +10,7 @@
 #include "application/launch/plan_launch.hpp"
 #include "application/launch/slurm_job.hpp"
 #include "cli/commands/commands.hpp"
+#include "cli/config/option_defaults.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
 #include "cli/options/output_options.hpp"
@@ -77,7 +78,7 @@ void refuse_ineffective_search_options(const CLI::App& command, const std::strin
       {"Slurm", "slurm"}, {"Kubernetes", "kubernetes"}, {"mpirun", "mpirun"}};
   Diagnostics problems;
   for (const CLI::Option* option : command.get_options()) {
-    if (option->count() == 0) continue;
+    if (!is_typed(*option)) continue;
     const auto group = std::ranges::find(kGroups, option->get_group(),
                                          &std::pair<std::string, std::string>::first);
     std::string reader = group == kGroups.end() ? launcher : group->second;

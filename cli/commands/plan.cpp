@@ -8,6 +8,7 @@
 #include "application/request/plan_values.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/find_plan.hpp"
+#include "cli/config/option_defaults.hpp"
 #include "cli/numerics_options.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
@@ -97,7 +98,9 @@ void add_plan_command(CLI::App& app, Action& action) {
       "      --global-batch 512 --precision fp8 --fp8-params any --fp8-dispatch any \\\n"
       "      --microbatch-group 4,8 --dispatcher-sms 16,20,24");
   command->callback([&action, o, command] {
-    const auto is_given = [command](const std::string& name) { return command->count(name) > 0; };
+    const auto is_given = [command](const std::string& name) {
+      return is_typed(*command->get_option(name));
+    };
     action = [o, is_given] {
       refuse_ineffective_search_options(*o, is_given);
       find_plan(*o);

@@ -13,6 +13,7 @@
 #include "application/tune/tune.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/tune_trials.hpp"
+#include "cli/config/option_defaults.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
 #include "core/diagnostics.hpp"
@@ -29,7 +30,7 @@ void refuse_ineffective(const CLI::App& command, const std::vector<const CLI::Op
   const bool replays = command.count("--replay") > 0, trials = command.count("--on") > 0;
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();
-    if (option->count() == 0 || name == "--replay" || name == "--json") continue;
+    if (!is_typed(*option) || name == "--replay" || name == "--json") continue;
     if (replays)
       problems.error(ExitCode::bad_request, "", name, "has no effect with --replay",
                      "leave it out");

@@ -33,6 +33,7 @@ std::vector<std::string> row(const Offer& o, bool front) {
           million(b.dollars_p90),
           std::to_string(b.placement.paid_gpus),
           fmt::format("{:.2f}", o.job.step.base()),
+          percent_of(o.job.mfu_of_precision),
           percent_of(o.job.mfu),
           percent_of(b.goodput),
           three_digits(b.gpu_hours_p50 / 1e6),
@@ -52,6 +53,7 @@ std::string offers_text(const CapacityAnswer& a, const Terminal& t) {
                {"paid GPUs"},
                {"step s"},
                {"MFU"},
+               {"bf16 MFU"},
                {"goodput"},
                {"M GPU-h"},
                {"MWh"},
@@ -70,6 +72,10 @@ std::string offers_text(const CapacityAnswer& a, const Terminal& t) {
     }
   }
   std::string text;
+  const auto narrow = [](const Offer& o) {
+    return o.problem.empty() && o.job.mfu_of_precision != o.job.mfu;
+  };
+  if (std::ranges::none_of(a.offers, narrow)) table = without_column(std::move(table), "bf16 MFU");
   if (!table.rows.empty()) {
     text = "\noffers\n" + to_text(table, t.columns) +
            wrap_words(

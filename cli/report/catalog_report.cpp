@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "console/tables.hpp"
 #include "core/json/json_value.hpp"
@@ -49,6 +50,10 @@ JsonValue cluster_json(const std::string& name, const ClusterSpec& cluster) {
   return json;
 }
 
+std::string listed(const char* what, JsonValue list) {
+  return JsonValue::object().set("schema_version", 1).set(what, std::move(list)).dump() + "\n";
+}
+
 }  // namespace
 
 std::string models_text() {
@@ -86,7 +91,7 @@ std::string models_json() {
         .set("top_k", model.moe ? model.moe->top_k : 0);
     list.push_back(json);
   }
-  return list.dump() + "\n";
+  return listed("models", std::move(list));
 }
 
 std::string clusters_text() {
@@ -108,7 +113,7 @@ std::string clusters_json() {
   for (const std::string& name : config_names(ConfigKind::cluster)) {
     list.push_back(cluster_json(name, load_cluster(name)));
   }
-  return list.dump() + "\n";
+  return listed("clusters", std::move(list));
 }
 
 }  // namespace pleat::cli

@@ -3,8 +3,10 @@
 #include "cli/report/recipes_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/report/cost_words.hpp"
+#include "cli/report/step_report.hpp"
 #include "console/tables.hpp"
 #include "console/wrap.hpp"
 #include "planner/report/explain.hpp"
@@ -27,11 +29,11 @@ std::string recipes_text(const std::vector<Recipe>& recipes, const SearchResult&
   for (const Recipe& r : recipes) {
     const StepEstimate& e = r.candidate.estimate;
     std::vector<Fact> facts;
-    facts.push_back(
-        {"place",
-         {place_words(r, result), "step " + format_seconds(e.step),
-          fmt::format("{:.1f} tokens/s/GPU", e.tokens_per_second_per_gpu),
-          fmt::format("MFU {:.1f}%", 100 * e.mfu), "peak " + format_bytes(e.peak_bytes())}});
+    facts.push_back({"place",
+                     {place_words(r, result), "step " + format_seconds(e.step),
+                      fmt::format("{:.1f} tokens/s/GPU", e.tokens_per_second_per_gpu),
+                      "MFU " + fmt::format("{}", fmt::join(mfu_fields(e), ", ")),
+                      "peak " + format_bytes(e.peak_bytes())}});
     if (!result.best.empty()) {
       facts.push_back(
           {"against #1", {explain_difference(result.best.front(), r.candidate, short_words_for)}});

@@ -94,6 +94,7 @@ std::string plans_text(const SearchResult& result, const ClusterSpec& cluster,
                {"slower"},
                {"tokens/s/GPU"},
                {"MFU"},
+               {"bf16 MFU"},
                {"peak GiB"},
                {"free GiB"},
                {"plan", Align::left}},
@@ -105,9 +106,13 @@ std::string plans_text(const SearchResult& result, const ClusterSpec& cluster,
     table.rows.push_back(
         {std::to_string(table.rows.size() + 1), fmt::format("{:.2f}", e.step.base() * 1e3),
          &c == &best ? "" : fmt::format("{:.1f}%", 100 * (e.step / best.estimate.step - 1)),
-         fmt::format("{:.1f}", e.tokens_per_second_per_gpu), fmt::format("{:.1f}%", 100 * e.mfu),
+         fmt::format("{:.1f}", e.tokens_per_second_per_gpu),
+         fmt::format("{:.1f}%", 100 * e.mfu_of_precision), fmt::format("{:.1f}%", 100 * e.mfu),
          gib(peak), gib(cluster.gpu.memory.base() - peak), summary_without(c.plan, common)});
   }
+  const auto narrow = [](const Candidate& c) { return has_narrow_mfu(c.estimate); };
+  if (std::ranges::none_of(result.best, narrow))
+    table = without_column(std::move(table), "bf16 MFU");
   const std::string title =
       plans.size() == 1 ? "the best plan" : fmt::format("the {} best plans", plans.size());
   return with_common_words(title, common, terminal.columns) + to_text(table, terminal.columns);

@@ -165,6 +165,12 @@ JsonValue training_json(const TrainingTime& t) {
       .set("days_high", JsonValue::finite(days(t.high)));
 }
 
+std::vector<std::string> mfu_fields(const StepEstimate& e) {
+  if (!has_narrow_mfu(e)) return {percent(e.mfu)};
+  return {fmt::format("{} of the {} peak", percent(e.mfu_of_precision), name_of(e.products)),
+          percent(e.mfu) + " of bf16's"};
+}
+
 std::vector<Fact> step_facts(const StepEstimate& e, const Problem& problem, Runtime runtime,
                              std::optional<double> tokens, const Terminal& t) {
   std::vector<Fact> facts;
@@ -189,9 +195,9 @@ std::vector<Fact> step_facts(const StepEstimate& e, const Problem& problem, Runt
         fmt::format("{} days for 1T tokens", three_digits(days(trillion.time))));
   }
   facts.push_back(std::move(throughput));
-  facts.push_back({"MFU",
-                   {percent(e.mfu), fmt::format("{:.4g} model TFLOP/s a GPU",
-                                                e.model_flops_per_gpu.base() / 1e12)}});
+  facts.push_back({"MFU", mfu_fields(e)});
+  facts.back().fields.push_back(
+      fmt::format("{:.4g} model TFLOP/s a GPU", e.model_flops_per_gpu.base() / 1e12));
   facts.push_back(memory_fact(e, problem.cluster));
   facts.push_back(host_fact(e, problem.cluster));
   facts.push_back(limits_fact(e));

@@ -24,6 +24,9 @@ struct TrainingTime {
 [[nodiscard]] TrainingTime training_time(const StepEstimate&, const WorkloadSpec&, double tokens);
 [[nodiscard]] JsonValue training_json(const TrainingTime&);
 
+// "31.5% of the mxfp8 peak", "63.0% of bf16's"; one share where both peaks are the same.
+[[nodiscard]] std::vector<std::string> mfu_fields(const StepEstimate&);
+
 // Step time first, then days for `tokens` if there are any, throughput, MFU, memory, what limits
 // it.
 [[nodiscard]] std::vector<Fact> step_facts(const StepEstimate&, const Problem&, Runtime,

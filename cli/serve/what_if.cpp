@@ -3,6 +3,7 @@
 #include "cli/serve/what_if.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "cli/report/explain_report.hpp"
 #include "cli/report/html/charts.hpp"
 #include "cli/report/html/estimate_charts.hpp"
+#include "cli/report/step_report.hpp"
 #include "cli/suggestions.hpp"
 #include "core/diagnostics.hpp"
 #include "core/spec/catalog.hpp"
@@ -94,7 +96,7 @@ JsonValue candidate_json(const Candidate& c) {
   return JsonValue::object()
       .set("summary", summary(c.plan))
       .set("step", format_seconds(c.estimate.step))
-      .set("mfu", percent(c.estimate.mfu))
+      .set("mfu", fmt::format("{}", fmt::join(mfu_fields(c.estimate), ", ")))
       .set("memory", format_bytes(c.estimate.peak_bytes()))
       .set("words", shape_json(c.plan));
 }

@@ -40,4 +40,23 @@ bool has_narrow_operands(Precision precision) {
   return true;
 }
 
+DType product_type(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+      return DType::fp32;
+    case Precision::fp16:
+    case Precision::bf16:
+      return DType::bf16;
+    case Precision::fp8:
+    case Precision::fp8_delayed:
+    case Precision::fp8_block:
+      return DType::fp8;
+    case Precision::mxfp8:
+      return DType::mxfp8;
+    case Precision::nvfp4:
+      return DType::nvfp4;
+  }
+  return DType::fp32;
+}
+
 }  // namespace pleat

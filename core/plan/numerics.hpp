@@ -23,4 +23,7 @@ struct Numerics {
 // something.
 [[nodiscard]] bool has_narrow_operands(Precision);
 
+// What matrix products read under it: their operands' format.
+[[nodiscard]] DType product_type(Precision);
+
 }  // namespace pleat

@@ -128,6 +128,17 @@ struct PagedStash {
   bool operator==(const PagedStash&) const = default;
 };
 
+// Chains of kernels that a release of Megatron and TransformerEngine runs as one. Off: each kernel
+// of the chain is launched by itself, and most of them pass over their tensors once more
+// (core/program/passes/unfused_kernels.hpp). What Pleat runs is fused, whatever these say.
+struct Fusions {
+  bool permute = true;      // rows to the experts' order and back (--moe-permute-fusion)
+  bool router = true;       // scores, top-k, map and balance losses (--moe-router-fusion)
+  bool scale_init = true;   // no kernel that zeroes the scales of a block format
+  bool scale_order = true;  // none that brings them into the order that products read
+  bool operator==(const Fusions&) const = default;
+};
+
 // What one stage of the pipeline recomputes and offloads, where that is not what the plan says for
 // all stages; the fields are the plan's.
 struct StageOverride {
@@ -171,7 +182,9 @@ struct Plan {
   bool fp8_params = true;         // fp8 and mxfp8: weights are kept and gathered in it (fp8 only)
   int fsdp_group = 0;             // zero2, zero3: ranks of one shard group; 0: all
   int optimizer_instances = 1;    // zero1: copies of the sharded optimizer state
+  int ddp_bucket_size = 0;        // gradients of a bucket, in elements; 0: Megatron's own rule
   OverlapFlags overlap;
+  Fusions fusions;
   PagedStash paged_stash;
   OptimizerPlan optimizer;
   bool operator==(const Plan&) const = default;

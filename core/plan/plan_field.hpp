@@ -76,7 +76,8 @@ struct PinnedAs {
 enum class TriedAs : std::uint8_t {
   by_rules,    // planner/space says which values a model and a cluster allow
   each_value,  // with all else that a setting says, the value of a plain plan first
-  each_timing  // the same, and no value changes what is computed, sent or kept: bounds look at one
+  each_timing,  // the same, and no value changes what is computed, sent or kept: bounds look at one
+  when_pinned   // the values of a pin; without one that of a plain plan
 };
 
 // Types of numbers, those first that a command line offers.

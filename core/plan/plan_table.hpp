@@ -6,7 +6,6 @@
 // In the order of a plan file.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <tuple>
 #include <utility>
@@ -18,6 +17,7 @@ namespace pleat {
 inline constexpr IntRange kDegree{1, 1 << 20};
 inline constexpr IntRange kDegreeOrNone{0, 1 << 20};
 inline constexpr IntRange kLayersOrAll{0, 1 << 16};
+inline constexpr IntRange kBucketElements{0, 2'000'000'000};
 inline constexpr DTypes kMomentTypes{{DType::fp32, DType::bf16, DType::fp16, DType::fp8}, 4, 4};
 inline constexpr DTypes kWireTypes{{DType::fp32, DType::bf16}, 2, 2};
 
@@ -275,6 +275,17 @@ inline constexpr std::tuple kPlanFields{
         .typed = {"optimizer-instances",
                   "Copies of the optimizer state that zero1 shards; gradients are summed across "
                   "them"}},
+    PlanField<&Plan::ddp_bucket_size>{
+        .path = "ddp_bucket_size",
+        .domain = kBucketElements,
+        .parts = MemoPart::records,
+        .chosen_by = ChosenBy::fixed,
+        .typed = {"ddp-bucket-size",
+                  "Gradients of a bucket, in elements (default: 40 million, or a million a "
+                  "data-parallel rank)"},
+        .pinned = {.help = "Only these numbers of gradients in a bucket (default: Megatron's rule)",
+                   .most = 2'000'000'000},
+        .tried = TriedAs::when_pinned},
     PlanField<&Plan::overlap, &OverlapFlags::expert_parallel>{
         .path = "overlap.expert_parallel",
         .parts = MemoPart::pairs,
@@ -321,6 +332,39 @@ inline constexpr std::tuple kPlanFields{
         .typed = {"tile-overlap", "Expert exchanges inside the grouped GEMMs, tile by tile"},
         .pinned = {"on, off or any: expert exchanges inside the grouped products, which no runtime "
                    "has (default: off)"}},
+    PlanField<&Plan::fusions, &Fusions::permute>{
+        .path = "fusions.permute",
+        .parts = MemoPart::moe_layers,
+        .chosen_by = ChosenBy::fixed,
+        .typed = {"permute-fusion", "Rows go to the experts' order by a chain of kernels"},
+        .pinned = {"on, off or any: one kernel that brings rows to the experts' order (default: "
+                   "on)"},
+        .tried = TriedAs::when_pinned,
+        .in_summary = true},
+    PlanField<&Plan::fusions, &Fusions::router>{
+        .path = "fusions.router",
+        .parts = MemoPart::moe_layers,
+        .chosen_by = ChosenBy::fixed,
+        .typed = {"router-fusion", "Scores, top-k and balance losses by a chain of kernels"},
+        .pinned = {"on, off or any: one kernel for scores and top-k (default: on)"},
+        .tried = TriedAs::when_pinned,
+        .in_summary = true},
+    PlanField<&Plan::fusions, &Fusions::scale_init>{
+        .path = "fusions.scale_init",
+        .parts = MemoPart::layers,
+        .chosen_by = ChosenBy::fixed,
+        .typed = {"scale-init-fusion", "A kernel zeroes the scales of each quantised tensor"},
+        .pinned = {"on, off or any: scales are not zeroed by kernels of their own (default: on)"},
+        .tried = TriedAs::when_pinned,
+        .in_summary = true},
+    PlanField<&Plan::fusions, &Fusions::scale_order>{
+        .path = "fusions.scale_order",
+        .parts = MemoPart::layers,
+        .chosen_by = ChosenBy::fixed,
+        .typed = {"scale-order-fusion", "A kernel orders the scales of each quantised tensor"},
+        .pinned = {"on, off or any: scales are made in the order that products read (default: on)"},
+        .tried = TriedAs::when_pinned,
+        .in_summary = true},
     PlanField<&Plan::paged_stash, &PagedStash::buffer>{
         .path = "paged_stash.buffer",
         .domain = {0.0, 1e6},
@@ -423,54 +467,6 @@ inline constexpr std::size_t kPlanRow = [] {
   });
   return row;
 }();
-
-// Calls visit(std::integral_constant<std::size_t, I>) for each row that may be pinned, in order.
-template <class Visit>
-constexpr void for_each_pin(Visit&& visit) {
-  for_each_plan_field([&](auto i) {
-    if constexpr (kPlanField<i>.may_be_pinned()) visit(i);
-  });
-}
-
-// A flag as an argument of a template: kPinRow<"tp">.
-template <std::size_t Length>
-struct FlagText {
-  char text[Length];
-  consteval FlagText(const char (&flag)[Length]) { std::copy_n(flag, Length, text); }
-  [[nodiscard]] constexpr std::string_view view() const { return {text, Length - 1}; }
-};
-
-// The number of the row of a field that may be pinned; with a flag that no pin has, what uses it
-// does not compile.
-template <FlagText Flag>
-inline constexpr std::size_t kPinRow = [] {
-  std::size_t row = kPlanFieldCount;
-  for_each_pin([&](auto i) {
-    if (kPlanField<i>.pin_flag() == Flag.view()) row = i;
-  });
-  return row;
-}();
-
-// An entry of type Of<value> for each row that may be pinned, an empty one for the others.
-template <template <class> class Of, class Rows = std::make_index_sequence<kPlanFieldCount>>
-struct PinsOf;
-template <template <class> class Of, std::size_t... I>
-struct PinsOf<Of, std::index_sequence<I...>> {
-  struct None {};
-  template <std::size_t Row>
-  using At =
-      std::conditional_t<kPlanField<Row>.may_be_pinned(),
-                         Of<typename std::remove_cvref_t<decltype(kPlanField<Row>)>::Value>, None>;
-  std::tuple<At<I>...> by_row;
-  template <FlagText Flag>
-  [[nodiscard]] auto& of() {
-    return std::get<kPinRow<Flag>>(by_row);
-  }
-  template <FlagText Flag>
-  [[nodiscard]] const auto& of() const {
-    return std::get<kPinRow<Flag>>(by_row);
-  }
-};
 
 // Calls visit(row) for each switch that is typed, in order.
 template <class Visit>

@@ -66,6 +66,7 @@ static_assert(all_say_who_chooses());
 static_assert(row_count<AttentionMapping>() == member_count<AttentionMapping>());
 static_assert(row_count<ExpertMapping>() == member_count<ExpertMapping>());
 static_assert(row_count<OverlapFlags>() == member_count<OverlapFlags>());
+static_assert(row_count<Fusions>() == member_count<Fusions>());
 static_assert(row_count<PagedStash>() == member_count<PagedStash>());
 static_assert(row_count<OptimizerPlan>() == member_count<OptimizerPlan>());
 static_assert(row_count<Plan>() == member_count<Plan>());

@@ -249,6 +249,7 @@ struct OpAttributes {
   double score_passes = 0;    // attention that stores its scores: times they pass through memory
   double passes = 1;  // element-wise: times its operands' bytes, of a chain that is not fused;
                       // 0: done inside a neighbouring kernel (exchanges too)
+  std::int64_t unfused_kernels = 0;  // of the chain that runs instead, beside its longest one
   // slice_norm: columns normalised; grouped_gemm: columns of one expert's B
   std::int64_t width = 0;
   bool by_rows = false;       // quantize: makes the column-wise copy alone

@@ -48,4 +48,5 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/passes/layer_passes.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/megatron_buffers.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/megatron_kernels.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/passes/unfused_kernels.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/pair.cpp)

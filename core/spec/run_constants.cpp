@@ -116,6 +116,7 @@ void read_run_constants(ObjectReader& reader, RunConstants& run, bool required) 
   read_number(reader, "selected_keys_forward", run.selected_keys_forward, kFraction);
   read_number(reader, "selected_keys_backward", run.selected_keys_backward, kFraction);
   read_band_terms(reader, run.band_terms);
+  read_delay(reader, "host_per_launch", run.host_per_launch, false);
   read_delay(reader, "host_per_sharded_weight", run.host_per_sharded_weight, false);
   read_number(reader, "exchange_rate", run.exchange_rate, kRate);
   read_number(reader, "exchange_rate_nccl", run.exchange_rate_nccl, kRate);
@@ -161,6 +162,7 @@ void write_run_constants(const RunConstants& run, const RunConstants* base, Json
   put("selected_keys_forward", run.selected_keys_forward, other.selected_keys_forward, plain);
   put("selected_keys_backward", run.selected_keys_backward, other.selected_keys_backward, plain);
   put("band_terms", run.band_terms, other.band_terms, band_terms_json);
+  put("host_per_launch", run.host_per_launch, other.host_per_launch, delay);
   put("host_per_sharded_weight", run.host_per_sharded_weight, other.host_per_sharded_weight, delay);
   put("exchange_rate", run.exchange_rate, other.exchange_rate, plain);
   put("exchange_rate_nccl", run.exchange_rate_nccl, other.exchange_rate_nccl, plain);

@@ -91,6 +91,8 @@ struct RunConstants {
   // Of the time an expert's own launch takes in a grouped product; 0: one fused kernel for all.
   double grouped_launches = 1.0;
   Seconds host_per_op;                    // per launched op; the step is host-bound below it
+  // Of a chain that is not fused, each kernel but its first: on top, as host_per_moe_layer is.
+  Seconds host_per_launch;
   // On top of the kernels, per layer and microbatch, forward and backward together.
   ByGraph host_per_moe_layer, host_per_dense_layer;
   // Per layer and microbatch, forward and backward together: what the host does to launch an eager

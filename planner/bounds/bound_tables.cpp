@@ -123,7 +123,8 @@ const StepTail& BoundTable::tail_of(const Plan& plan, const PlanParts& parts, co
                            type(o.main_params), type(o.exp_avg), type(o.exp_avg_sq),
                            o.grad_reduce ? type(*o.grad_reduce) : -1, bits(o.state_offload),
                            bits(o.cpu_offload), o.cpu_offload_overlapped ? 1 : 0,
-                           plan.optimizer_instances, plan.fsdp_group}};
+                           plan.optimizer_instances, plan.fsdp_group,
+                           plan.ddp_bucket_size}};
   return tails_.get(key, [&] {
     std::vector<StageWeights> weights;
     for (std::size_t s = 0; s < shape.of_stage.size(); ++s) {

@@ -24,7 +24,7 @@ struct Job {
   Plan plan;
   Seconds step;
   double band = 0;              // of the step time: 90% quantile over median, less 1
-  double mfu = 0;
+  double mfu = 0, mfu_of_precision = 0;  // as StepEstimate has them
   std::int64_t global_batch = 1;  // sequences
   std::int64_t step_tokens = 1;
   std::int64_t parameters = 0;

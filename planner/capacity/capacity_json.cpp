@@ -37,6 +37,7 @@ JsonValue booking_json(const Offer& o) {
                            {"step_s", job.step.base()},
                            {"relative_band", job.band},
                            {"mfu", job.mfu},
+                           {"mfu_of_precision", job.mfu_of_precision},
                            {"peak_bytes", job.peak_bytes},
                            {"host_node_bytes", job.host_bytes}});
   json.set("placement", object({{"domains", b.placement.domains},

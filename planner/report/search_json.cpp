@@ -110,6 +110,7 @@ JsonValue candidate_json(const Candidate& c) {
       .set("high_s", JsonValue::finite(e.high.base()))
       .set("tokens_per_second_per_gpu", JsonValue::finite(e.tokens_per_second_per_gpu))
       .set("mfu", JsonValue::finite(e.mfu))
+      .set("mfu_of_precision", JsonValue::finite(e.mfu_of_precision))
       .set("fits", e.fits)
       .set("peak_bytes", e.peak_bytes())
       .set("parts_s", std::move(parts))

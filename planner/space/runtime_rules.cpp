@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "core/diagnostics.hpp"
+#include "core/plan/dispatcher_traits.hpp"
 #include "core/plan/executed_formats.hpp"
 #include "core/plan/layout.hpp"
 
@@ -54,6 +55,17 @@ bool has_biases(const ModelSpec& model) {
 // TransformerEngine and cuDNN's front end.
 bool reads_sizes_on_device(const GpuSpec& gpu) { return gpu.peak_fp4 > FlopsPerSecond(0); }
 
+// DeepEP and HybridEP exchange nothing where a rank has all experts whole: Megatron-LM takes its
+// all-to-all there (core/transformer/moe/token_dispatcher.py:1836).
+bool sends_fused(const Plan& plan, Dispatcher dispatcher) {
+  return plan.dispatcher == dispatcher && plan.expert.ep * plan.expert.etp > 1;
+}
+
+bool copies_rows(const Plan& plan) {
+  return plan.dispatcher == Dispatcher::alltoall ||
+         (is_fused(plan.dispatcher) && !sends_fused(plan, plan.dispatcher));
+}
+
 // The host launches the experts' kernels with the sizes that routing made, so it must know them
 // before a step begins: experts padded to their capacity, or HybridEP, whose ranks have room for a
 // capacity and tell nobody what they got (transformer_config.py:1870: its alone), and kernels that
@@ -61,21 +73,46 @@ bool reads_sizes_on_device(const GpuSpec& gpu) { return gpu.peak_fp4 > FlopsPerS
 bool host_knows_sizes(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan,
                       const GpuSpec& gpu) {
   return !model.moe || workload.pad_to_capacity ||
-         (plan.dispatcher == Dispatcher::hybridep && reads_sizes_on_device(gpu));
+         (sends_fused(plan, Dispatcher::hybridep) && reads_sizes_on_device(gpu));
 }
 
-const char* refused_by_megatron(const ModelSpec& model, const WorkloadSpec& workload,
-                                const Plan& plan, const GpuSpec& gpu) {
+// What overlaps of the backward pass exclude.
+const char* refused_overlap(const ModelSpec& model, const Plan& plan) {
   if (plan.overlap.delay_wgrad && captures_attention(plan.cuda_graph)) {
     if (has_biases(model)) return "delayed-wgrad-biases-in-graph";
     if (shards_weights(plan)) return "delayed-wgrad-shards-in-graph";
   }
+  if (plan.overlap.delay_wgrad && plan.overlap.tensor_parallel) return "delayed-wgrad-tp-overlap";
+  if (!plan.overlap.expert_parallel) return nullptr;
+  if (plan.precision == Precision::fp32) return "ep-overlap-precision";
+  return model.mtp_layers > 1 ? "ep-overlap-predictions" : nullptr;
+}
+
+// What experts exclude.
+const char* refused_experts(const ModelSpec& model, const WorkloadSpec& workload,
+                            const Plan& plan) {
+  if (!model.moe) return nullptr;
+  if (plan.attention.tp > 1 && !plan.sequence_parallel) return "experts-sequence-parallel";
+  if (plan.expert.etp > 1 && model.moe->mlp_bias) return "expert-biases-etp";
+  const bool drops = workload.capacity_factor > 0 && !workload.pad_to_capacity;
+  if (drops && captures_router(plan.cuda_graph) && copies_rows(plan)) {
+    return "dropped-tokens-in-graph";
+  }
+  const bool stash = plan.paged_stash.buffer > 0;
+  return stash && !sends_fused(plan, Dispatcher::hybridep) ? "stash-dispatcher" : nullptr;
+}
+
+const char* refused_by_megatron(const ModelSpec& model, const WorkloadSpec& workload,
+                                const Plan& plan, const GpuSpec& gpu) {
+  if (const char* rule = refused_overlap(model, plan)) return rule;
   const bool whole = plan.cuda_graph == CudaGraph::full_iteration;
   if (whole && !host_knows_sizes(model, workload, plan, gpu)) {
     return "graph-of-unknown-sizes";
   }
-  if (plan.paged_stash.buffer > 0 && plan.dispatcher != Dispatcher::hybridep) {
-    return "stash-dispatcher";
+  if (const char* rule = refused_experts(model, workload, plan)) return rule;
+  if (plan.precision == Precision::fp8_delayed &&
+      (plan.recompute.contains(Module::moe_act) || plan.recompute.contains(Module::layernorm))) {
+    return "delayed-scaling-recompute";
   }
   if (plan.optimizer.cpu_offload <= 0) return nullptr;
   if (!cpu_may_step(Runtime::megatron, plan)) return "cpu-optimizer-fp8-weights";
@@ -97,11 +134,32 @@ constexpr Reason kReasons[] = {
     {"delayed-wgrad-shards-in-graph",
      "delayed weight gradients exclude zero2 and zero3 where attention is in a CUDA graph "
      "(training/arguments.py:1919)"},
+    {"delayed-wgrad-tp-overlap",
+     "delayed weight gradients exclude overlap of tensor-parallel communication, whose weight "
+     "gradients are in bulk (TransformerEngine pytorch/module/_common.py)"},
+    {"delayed-scaling-recompute",
+     "delayed scaling excludes recompute of moe_act and layernorm "
+     "(core/transformer/transformer_config.py:2003): precision fp8, or other modules"},
+    {"dropped-tokens-in-graph",
+     "an all-to-all that drops tokens is in no CUDA graph of the router, except padded to a "
+     "capacity (core/transformer/transformer_config.py:2849)"},
+    {"ep-overlap-precision",
+     "overlap of expert-parallel communication needs bf16 or fp16 "
+     "(core/transformer/transformer_config.py:3035)"},
+    {"ep-overlap-predictions",
+     "overlap of expert-parallel communication allows one prediction layer at most "
+     "(core/transformer/transformer_config.py:3042)"},
+    {"expert-biases-etp",
+     "experts with biases need ETP 1 (core/transformer/transformer_config.py:2613)"},
+    {"experts-sequence-parallel",
+     "experts with TP above 1 train with sequence parallelism only "
+     "(core/transformer/moe/moe_layer.py)"},
     {"graph-of-unknown-sizes",
      "a graph of the whole iteration needs sizes that do not depend on routing: dispatcher "
-     "hybridep on Blackwell, or experts that are padded to a capacity"},
+     "hybridep with EP above 1 on Blackwell, or experts that are padded to a capacity"},
     {"stash-dispatcher",
-     "a paged stash needs the hybridep dispatcher (core/transformer/transformer_config.py:1870)"},
+     "a paged stash needs the hybridep dispatcher with EP above 1 "
+     "(core/transformer/transformer_config.py:1870)"},
     {"cpu-optimizer-fp8-weights",
      "the CPU makes no step of weights that are kept in fp8 (training/arguments.py:1889): "
      "fp8_params false"},

@@ -20,26 +20,33 @@ void for_each_tried(const Visit& visit) {
 }
 
 template <class Value>
-std::vector<std::uint8_t> values_of(const Pinned<Value>& pin, Value plain, bool possible) {
-  std::vector<std::uint8_t> all{static_cast<std::uint8_t>(plain)};
+std::vector<std::int32_t> values_of(const Pinned<Value>& pin, Value plain, bool possible) {
+  std::vector<std::int32_t> all{static_cast<std::int32_t>(plain)};
   if (pin) {
     all.clear();
-    for (const Value value : pin) all.push_back(static_cast<std::uint8_t>(value));
+    for (const Value value : pin) all.push_back(static_cast<std::int32_t>(value));
     std::ranges::sort(all);
     all.erase(std::ranges::unique(all).begin(), all.end());
   } else if (possible) {
     const auto add = [&](auto value) {
-      if (value != plain) all.push_back(static_cast<std::uint8_t>(value));
+      if (value != plain) all.push_back(static_cast<std::int32_t>(value));
     };
     if constexpr (std::is_same_v<Value, bool>)
       add(!plain);
-    else
+    else if constexpr (std::is_enum_v<Value>)
       std::ranges::for_each(kAll<Value>, add);
   }
   return all;
 }
 
 }  // namespace
+
+TriedValues::TriedValues() {
+  static const Plan plain;
+  for_each_tried([&](auto i, std::size_t number) {
+    of[number] = static_cast<std::int32_t>(kPlanField<i>.in(plain));
+  });
+}
 
 void TriedValues::put_into(Plan& plan) const {
   for_each_tried([&](auto i, std::size_t number) {
@@ -60,11 +67,12 @@ std::vector<TriedValues> tried_values(const ModelSpec& model, const SearchConfig
   std::vector<TriedValues> all{TriedValues{}};
   for_each_tried([&](auto i, std::size_t number) {
     const bool of_experts = kPlanField<i>.parts.bits == MemoParts(MemoPart::moe_layers).bits;
-    const bool possible = model.moe.has_value() || !of_experts;
+    const bool possible = kPlanField<i>.tried != TriedAs::when_pinned &&
+                          (model.moe.has_value() || !of_experts);
     std::vector<TriedValues> longer;
     for (const TriedValues& one : all) {
       const auto& pin = std::get<i>(config.pins.by_row);
-      for (const std::uint8_t value : values_of(pin, kPlanField<i>.in(Plan()), possible)) {
+      for (const std::int32_t value : values_of(pin, kPlanField<i>.in(Plan()), possible)) {
         longer.push_back(one);
         longer.back().of[number] = value;
       }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Fields of a plan of which a search tries each value, without a rule of their own (TriedAs).
+// Fields of a plan of which a search tries each value, or each that is pinned, without a rule of
+// their own (TriedAs).
 #pragma once
 
 #include <array>
@@ -20,7 +21,8 @@ inline constexpr std::size_t kTriedFields = [] {
 
 // A value of each of them, in the order of the table.
 struct TriedValues {
-  std::array<std::uint8_t, kTriedFields> of{};
+  TriedValues();  // those of a plain plan
+  std::array<std::int32_t, kTriedFields> of{};
   void put_into(Plan&) const;
   // The same, but of those that change nothing but timing the values of `other`.
   [[nodiscard]] TriedValues timed_as(const TriedValues& other) const;

@@ -49,7 +49,7 @@ class ShapeReader {
     if (auto* const* number = std::get_if<std::optional<int>*>(&o.value)) {
       if (!PyLong_CheckExact(value.ptr())) return false;
       const long given = PyLong_AsLong(value.ptr());
-      if (given < 1 || given > kMaxDegree) {
+      if (given < 1 || static_cast<double>(given) > o.most) {
         PyErr_Clear();
         return false;
       }
@@ -104,7 +104,8 @@ std::vector<ReadPlan> read_plans(ShapeReader& reader, const nb::sequence& plans,
 void resize(Estimates& all, std::size_t plans) {
   const double unknown = std::numeric_limits<double>::quiet_NaN();
   for (std::vector<double>* column :
-       {&all.step, &all.low, &all.high, &all.tokens_per_second_per_gpu, &all.mfu}) {
+       {&all.step, &all.low, &all.high, &all.tokens_per_second_per_gpu, &all.mfu,
+        &all.mfu_of_precision}) {
     column->assign(plans, unknown);
   }
   all.peak_bytes.assign(plans, 0);
@@ -117,6 +118,7 @@ void put_estimate(const StepEstimate& e, std::size_t i, Estimates& all) {
   all.high[i] = e.high.base();
   all.tokens_per_second_per_gpu[i] = e.tokens_per_second_per_gpu;
   all.mfu[i] = e.mfu;
+  all.mfu_of_precision[i] = e.mfu_of_precision;
   all.peak_bytes[i] = e.peak_bytes();
   all.fits[i] = e.fits ? 1 : 0;
 }

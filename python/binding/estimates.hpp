@@ -18,7 +18,7 @@ namespace pleat::python {
 // By plan; NaN and 0 where a plan breaks a rule, which `problems` tells by the plan's number.
 struct Estimates {
   std::vector<double> step, low, high;                 // seconds
-  std::vector<double> tokens_per_second_per_gpu, mfu;  // MFU in [0, 1]
+  std::vector<double> tokens_per_second_per_gpu, mfu, mfu_of_precision;
   std::vector<std::int64_t> peak_bytes;                // of the fullest rank
   std::vector<std::uint8_t> fits;
   std::vector<std::pair<std::int64_t, std::string>> problems;

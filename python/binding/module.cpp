@@ -133,6 +133,7 @@ nb::dict columns_of(Estimates e) {
   columns["high_s"] = array_of(std::move(e.high));
   columns["tokens_per_second_per_gpu"] = array_of(std::move(e.tokens_per_second_per_gpu));
   columns["mfu"] = array_of(std::move(e.mfu));
+  columns["mfu_of_precision"] = array_of(std::move(e.mfu_of_precision));
   columns["peak_bytes"] = array_of(std::move(e.peak_bytes));
   columns["fits"] = array_of(std::move(e.fits));
   return columns;

@@ -92,7 +92,7 @@ void take_shape(Given& given, ShapeOptions& shape) {
   for (const ShapeOption& o : shape_options(shape)) {
     const std::string option = "--" + o.name;
     if (auto* const* number = std::get_if<std::optional<int>*>(&o.value)) {
-      given.take(option, **number, 1, kMaxDegree);
+      given.take(option, **number, 1, static_cast<int>(o.most));
     } else if (auto* const* share = std::get_if<std::optional<double>*>(&o.value)) {
       given.take(option, **share, 0.0, o.most);
     } else if (auto* const* word = std::get_if<std::optional<std::string>*>(&o.value)) {

@@ -28,6 +28,13 @@ def percent(value: float | None) -> str:
     return "-" if value is None else f"{100 * value:.1f}%"
 
 
+def mfu(of_precision: float | None, of_bf16: float | None) -> str:
+    """Show a utilisation, and beside it that of bf16's peak where it is another."""
+    if of_precision == of_bf16:
+        return percent(of_bf16)
+    return f"{percent(of_precision)} ({percent(of_bf16)} of bf16's)"
+
+
 def facts(title: str, rows: Iterable[tuple[str, Any]]) -> str:
     """Show names and values."""
     body = "".join(

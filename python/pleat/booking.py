@@ -37,7 +37,9 @@ class Offer:
     step_s : float
         Seconds of a step.
     mfu : float
-        Model FLOPs utilisation, in [0, 1].
+        Model FLOPs utilisation, as a share of the GPU's dense bf16 peak; may exceed 1 in fp8, fp4.
+    mfu_of_precision : float
+        The same as a share of the peak of what the plan's products read.
     days_p50, days_p90 : float
         Days to train, with failures, saves and restarts.
     dollars_p50, dollars_p90 : float
@@ -52,6 +54,7 @@ class Offer:
     plan: str = ""
     step_s: float | None = None
     mfu: float | None = None
+    mfu_of_precision: float | None = None
     days_p50: float | None = None
     days_p90: float | None = None
     dollars_p50: float | None = None
@@ -71,6 +74,7 @@ class Offer:
             plan=b["plan"],
             step_s=b["step_s"],
             mfu=b["mfu"],
+            mfu_of_precision=b["mfu_of_precision"],
             days_p50=b["days"]["p50"],
             days_p90=b["days"]["p90"],
             dollars_p50=b["dollars"]["p50"],
@@ -119,7 +123,7 @@ class Capacity:
                 number(o.days_p90),
                 number(o.dollars_p50, 1e6),
                 number(o.dollars_p90, 1e6),
-                _html.percent(o.mfu),
+                _html.mfu(o.mfu_of_precision, o.mfu),
                 o.problem or o.plan,
             )
             for o in self.offers

@@ -29,8 +29,9 @@ class Estimates:
         Seconds of a step and the band around it; NaN for a plan that breaks a rule.
     tokens_per_second_per_gpu : float64 array
         Throughput; likewise.
-    mfu : float64 array
-        Model FLOPs utilisation, in [0, 1]; likewise.
+    mfu, mfu_of_precision : float64 array
+        Model FLOPs utilisation, as a share of the GPU's bf16 peak and of the peak of what the
+        plan's products read; likewise.
     peak_bytes : int64 array
         What the fullest rank needs; 0 for a plan that breaks a rule.
     fits : bool array
@@ -44,6 +45,7 @@ class Estimates:
     high_s: npt.NDArray[np.float64] = field(repr=False)
     tokens_per_second_per_gpu: npt.NDArray[np.float64] = field(repr=False)
     mfu: npt.NDArray[np.float64] = field(repr=False)
+    mfu_of_precision: npt.NDArray[np.float64] = field(repr=False)
     peak_bytes: npt.NDArray[np.int64] = field(repr=False)
     fits: npt.NDArray[np.bool_] = field(repr=False)
     problems: Mapping[int, str] = field(repr=False)

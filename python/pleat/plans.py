@@ -75,6 +75,10 @@ class Plan:
         What is usual and left out.
     no_fp8_params, no_flash_attention : bool
         Likewise.
+    no_permute_fusion, no_router_fusion, no_scale_init_fusion, no_scale_order_fusion : bool
+        What a chain of kernels does instead of one.
+    ddp_bucket_size : int
+        Gradients of a bucket, in elements.
     overlap_cpu_optimizer : bool
         Transfers beside the CPU's step.
     """
@@ -98,6 +102,7 @@ class Plan:
     sharding: str | None = None
     fsdp_group: int | None = None
     optimizer_instances: int | None = None
+    ddp_bucket_size: int | None = None
     dispatcher: str | None = None
     dispatcher_sms: int | None = None
     microbatch_group: int | None = None
@@ -126,6 +131,10 @@ class Plan:
     no_sequence_parallel: bool = False
     no_fp8_params: bool = False
     no_flash_attention: bool = False
+    no_permute_fusion: bool = False
+    no_router_fusion: bool = False
+    no_scale_init_fusion: bool = False
+    no_scale_order_fusion: bool = False
     overlap_cpu_optimizer: bool = False
     fp8_attention: bool = False
     fp8_head: bool = False

@@ -117,7 +117,9 @@ class Prediction:
     tokens_per_second, tokens_per_second_per_gpu : float
         Throughput.
     mfu : float
-        Model FLOPs utilisation, in [0, 1].
+        Model FLOPs utilisation, as a share of the GPU's dense bf16 peak; may exceed 1 in fp8, fp4.
+    mfu_of_precision : float
+        The same as a share of the peak of what the plan's products read.
     fits : bool
         Whether the fullest rank fits in its GPU's memory.
     peak_bytes, gpu_memory_bytes : int
@@ -146,6 +148,7 @@ class Prediction:
     tokens_per_second: float
     tokens_per_second_per_gpu: float
     mfu: float
+    mfu_of_precision: float
     fits: bool
     peak_bytes: int
     gpu_memory_bytes: int
@@ -176,7 +179,7 @@ class Prediction:
                 f"{_html.seconds(self.high_s)}",
             ),
             ("throughput", f"{self.tokens_per_second_per_gpu:.1f} tokens/s/GPU"),
-            ("MFU", _html.percent(self.mfu)),
+            ("MFU", _html.mfu(self.mfu_of_precision, self.mfu)),
             (
                 "memory",
                 f"{_html.gib(self.peak_bytes)} of {_html.gib(self.gpu_memory_bytes)}"
@@ -253,6 +256,7 @@ def predict(
         tokens_per_second=r["tokens_per_second"],
         tokens_per_second_per_gpu=r["tokens_per_second_per_gpu"],
         mfu=r["mfu"],
+        mfu_of_precision=r["mfu_of_precision"],
         fits=r["fits"],
         peak_bytes=r["peak_bytes"],
         gpu_memory_bytes=r["gpu_memory_bytes"],

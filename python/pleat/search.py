@@ -34,7 +34,9 @@ class RankedPlan:
     tokens_per_second_per_gpu : float
         Throughput.
     mfu : float
-        Model FLOPs utilisation, in [0, 1].
+        Model FLOPs utilisation, as a share of the GPU's dense bf16 peak; may exceed 1 in fp8, fp4.
+    mfu_of_precision : float
+        The same as a share of the peak of what the plan's products read.
     peak_bytes : int
         What the fullest rank needs.
     parts_s : dict of str to float
@@ -51,6 +53,7 @@ class RankedPlan:
     high_s: float
     tokens_per_second_per_gpu: float
     mfu: float
+    mfu_of_precision: float
     peak_bytes: int
     parts_s: Mapping[str, float] = field(repr=False)
     against_best: str = field(repr=False)
@@ -113,6 +116,7 @@ class SearchAnswer:
                     "high_s": p.high_s,
                     "tokens_per_second_per_gpu": p.tokens_per_second_per_gpu,
                     "mfu": p.mfu,
+                    "mfu_of_precision": p.mfu_of_precision,
                     "peak_bytes": p.peak_bytes,
                 }
                 for p in self.plans
@@ -126,7 +130,7 @@ class SearchAnswer:
                 i + 1,
                 _html.seconds(p.step_s),
                 f"{p.tokens_per_second_per_gpu:.1f}",
-                _html.percent(p.mfu),
+                _html.mfu(p.mfu_of_precision, p.mfu),
                 _html.gib(p.peak_bytes),
                 p.plan,
             )
@@ -247,6 +251,7 @@ def plan(
             high_s=p["high_s"],
             tokens_per_second_per_gpu=p["tokens_per_second_per_gpu"],
             mfu=p["mfu"],
+            mfu_of_precision=p["mfu_of_precision"],
             peak_bytes=p["peak_bytes"],
             parts_s=p["parts_s"],
             against_best=p.get("against_best", ""),

@@ -209,10 +209,14 @@ OpCost price_op(const Op& op, const std::vector<Tensor>& tensors, const Binding&
     }
     price = {kernel_time(curve, work.flops, work.bytes, peak, gpu.memory_bandwidth), curve.source};
   }
+  // Further kernels of a chain are small: each takes what a kernel takes at least.
+  const Seconds unfused = profile.kernel(KernelClass::memory_bound).fixed *
+                          static_cast<double>(op.attr.unfused_kernels);
   const double slowest = cls == CostClass::attention ? op.attr.slowest : 1.0;
   const double contention = profile.kernel(work.kernel).contention;
   return {
-      .time = price->time * (sharing_slowdown(view, profile, contention) * slowest) + conversions,
+      .time = price->time * (sharing_slowdown(view, profile, contention) * slowest) + conversions +
+              unfused,
       .cls = cls,
       .flops = work.flops,
       .bytes = work.bytes,

@@ -14,7 +14,7 @@ using ::testing::StartsWith;
 
 const std::vector<std::string> kCommands{"models", "clusters", "model", "program",   "predict",
                                          "plan",   "train",    "data",  "calibrate", "compare",
-                                         "tune",   "version",  "help"};
+                                         "tune",   "config",  "doctor",  "version",  "help"};
 
 TEST(CommandLine, UnknownCommand) {
   const Said run = run_pleat({"modles"});
@@ -29,8 +29,8 @@ TEST(CommandLine, UnknownCommandLikeNoOther) {
       run.err,
       "error: unknown command 'xyzzyplugh'\n  hint: commands are models, clusters, model, program, "
       "predict, plan, capacity, train, checkpoint, sample, data, calibrate, compare, tune, "
-      "validate, export, export-weights, launch, import, watch, serve, diff, completion, version, "
-      "help\n");
+      "validate, export, export-weights, launch, import, watch, serve, diff, config, doctor, "
+      "completion, version, help\n");
 }
 
 TEST(CommandLine, UnknownOption) {

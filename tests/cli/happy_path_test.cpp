@@ -45,7 +45,9 @@ TEST(HappyPath, Models) {
        {"deepseek-v3", "qwen3-235b-a22b", "mixtral-8x7b", "llama3-8b", "tiny-moe"}) {
     EXPECT_THAT(run.out, HasSubstr(std::string("\n") + name + " "));
   }
-  EXPECT_GE(answered_json({"models", "--json"}).items().size(), 10u);
+  const JsonValue json = answered_json({"models", "--json"});
+  EXPECT_EQ(*json.find("schema_version")->as_integer(), 1);
+  EXPECT_GE(json.find("models")->items().size(), 10u);
 }
 
 // The only stage waits for nobody: sums of its times may miss the step by a rounding, below it too.
@@ -62,7 +64,9 @@ TEST(HappyPath, NoBubbleBelowZero) {
 
 TEST(HappyPath, Clusters) {
   EXPECT_THAT(run_pleat({"clusters"}).out, HasSubstr("\ngb300-nvl72 "));
-  EXPECT_GE(answered_json({"clusters", "--json"}).items().size(), 6u);
+  const JsonValue json = answered_json({"clusters", "--json"});
+  EXPECT_EQ(*json.find("schema_version")->as_integer(), 1);
+  EXPECT_GE(json.find("clusters")->items().size(), 6u);
 }
 
 TEST(HappyPath, ModelDeepSeek) {

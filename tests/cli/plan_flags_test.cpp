@@ -107,6 +107,17 @@ TEST(PlanFlags, ExchangesAndOverlap) {
   EXPECT_EQ(written({"--sharding", "zero3", "--fsdp-group", "8"}).plan.fsdp_group, 8);
 }
 
+TEST(PlanFlags, FusionsAndBuckets) {
+  const Plan p = written({"--no-permute-fusion", "--no-scale-init-fusion", "--ddp-bucket-size",
+                          "768000000"})
+                     .plan;
+  EXPECT_EQ(p.fusions, (Fusions{.permute = false, .scale_init = false}));
+  EXPECT_EQ(p.ddp_bucket_size, 768'000'000);
+  const Said large = run_pleat(kMixtral + Words{"--ddp-bucket-size", "3000000000"});
+  EXPECT_EQ(large.exit_code, 2);
+  EXPECT_THAT(large.err, HasSubstr("--ddp-bucket-size"));
+}
+
 TEST(PlanFlags, OrdersAndShards) {
   const Plan order = written({"--pp", "2", "--vpp", "2", "--schedule", "zb-v"}).plan;
   EXPECT_EQ(order.schedule, PipelineSchedule::zb_v);

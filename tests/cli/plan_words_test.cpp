@@ -21,6 +21,9 @@ TEST(CounterWords, EveryRuleAndEveryOutcomeHasThem) {
   for (const char* name :
        {"memory", "host-memory", "time-bound", "no-effect", "over-saving", "variant", "alike",
         "slower", "not-reached", "delayed-wgrad-biases-in-graph", "delayed-wgrad-shards-in-graph",
+        "delayed-scaling-recompute", "delayed-wgrad-tp-overlap", "dropped-tokens-in-graph",
+        "ep-overlap-precision", "ep-overlap-predictions", "expert-biases-etp",
+        "experts-sequence-parallel",
         "executed-number-formats", "cpu-optimizer-fp8-weights", "cpu-optimizer-sharding",
         "dispatcher-sms", "graph-of-unknown-sizes", "stash-dispatcher"}) {
     EXPECT_NE(words_for_counter(name), "") << name;

@@ -29,6 +29,11 @@ pid_t start(const std::vector<std::string>& arguments, int out, int err,
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   variables.push_back("PLEAT_CACHE_DIR=" + test_folder() + "/cache");  // no profile of this machine
+  if (!std::ranges::any_of(variables, [](const std::string& v) {
+        return v.starts_with("PLEAT_CONFIG=") || v.starts_with("XDG_CONFIG_HOME=");
+      })) {
+    variables.push_back("PLEAT_CONFIG=");  // no defaults of this machine
+  }
   const pid_t child = ::fork();
   if (child == 0) {
     std::signal(SIGPIPE, SIG_DFL);

@@ -68,6 +68,33 @@ TEST(Validate, ErrorIsPredictedOverMeasured) {
   EXPECT_EQ(number_of(at(at(d, "summary"), "predicted")), 1);
 }
 
+// A plan does not say what a release tuned: both rows have one prediction, and none is a headline.
+TEST(Validate, RunsThatAPlanDoesNotTellApartAreListed) {
+  const std::string plan = "\"tp\": 2, \"pp\": 1, \"ep\": 8, \"software\": ";
+  const std::vector<Row> rows{
+      {.id = "a", .plan = plan + "\"base\"", .more = "\"headline\": \"published A\""},
+      {.id = "b",
+       .plan = plan + "\"tuned\"",
+       .measured = "\"step_time_s\": 8",
+       .more = "\"headline\": \"published B\""},
+      {.id = "c", .plan = plan + "\"base\", \"router_fusion\": false",
+       .more = "\"headline\": \"published C\""}};
+  const JsonValue d = validated(rows);
+  const JsonValue& sets = at(at(d, "summary"), "not_told_apart");
+  ASSERT_EQ(sets.items().size(), 1u);
+  ASSERT_EQ(sets.items()[0].items().size(), 2u);
+  EXPECT_EQ(*sets.items()[0].items()[0].as_string(), "a");
+  EXPECT_EQ(*sets.items()[0].items()[1].as_string(), "b");
+  const std::string text = run_pleat({"validate", "--rows", file_of(rows)}).out;
+  const std::size_t headlines = text.find("Headlines"), apart = text.find("Not told apart");
+  ASSERT_LT(headlines, apart);
+  ASSERT_NE(apart, std::string::npos);
+  const std::string told = text.substr(headlines, apart - headlines);
+  EXPECT_THAT(told, HasSubstr("published C"));
+  EXPECT_THAT(told, ::testing::Not(HasSubstr("published A")));
+  EXPECT_THAT(text.substr(apart), HasSubstr("published B"));
+}
+
 TEST(Validate, WhatIsLeftOpenIsChosen) {
   const JsonValue d =
       validated({{.id = "stated", .plan = "\"tp\": 2, \"pp\": 1, \"ep\": 8, \"etp\": 1"},

@@ -16,6 +16,14 @@ TEST(Tables, AlignsColumnsAndDropsTrailingBlanks) {
             "longer  1,000  yes\n");
 }
 
+TEST(Tables, WithoutAColumn) {
+  const Table table{{{"name", Align::left}, {"n"}, {"m"}}, {{"a", "1", "2"}, {"b", "3", "4"}}};
+  EXPECT_EQ(to_text(without_column(table, "n")),
+            "name  m\n"
+            "a     2\n"
+            "b     4\n");
+}
+
 TEST(Tables, CountsCharactersNotBytes) {
   const Table table{{{"é"}, {"b"}}, {{"xx", "1"}}};
   EXPECT_EQ(to_text(table), " é  b\nxx  1\n");

@@ -154,6 +154,33 @@ TEST(ExportMegatron, WritesShardGroupsAndGradientTypes) {
             "a torch.dtype; in Python: cfg.ddp.megatron_fsdp_grad_comm_dtype = torch.bfloat16");
 }
 
+// There is nobody to send to (core/transformer/moe/token_dispatcher.py:1836).
+TEST(ExportMegatron, FusedDispatchersAloneAreAllToAll) {
+  PlanDocument d = sample("mixtral-8x7b");
+  d.plan.dispatcher = Dispatcher::deepep;
+  d.plan.dispatcher_sms = 24;
+  d.plan.expert = {.etp = 1, .ep = 1, .edp = 16};
+  Exported e = export_plan(Target::megatron, {d}, "p");
+  EXPECT_THAT(values_of(e, "--moe-token-dispatcher-type"), ElementsAre("alltoall"));
+  EXPECT_THAT(values_of(e, "--moe-flex-dispatcher-backend"), ElementsAre("absent"));
+  EXPECT_TRUE(e.missing.empty());
+  d.plan.expert = {.etp = 2, .ep = 1, .edp = 8};
+  e = export_plan(Target::megatron, {d}, "p");
+  EXPECT_THAT(values_of(e, "--moe-token-dispatcher-type"), ElementsAre("flex"));
+  EXPECT_THAT(values_of(e, "--moe-flex-dispatcher-num-sms"), ElementsAre("24"));
+}
+
+// core/transformer/moe/experts.py:205.
+TEST(ExportMegatron, ExpertsWithBiasesExcludeAFusion) {
+  const auto said = [](const char* model) {
+    return values_of(export_plan(Target::megatron, {sample(model)}, "p"),
+                     "--no-bias-dropout-fusion");
+  };
+  EXPECT_THAT(said("gpt-oss-20b"), IsEmpty());
+  EXPECT_THAT(said("gpt-oss-120b"), IsEmpty());
+  EXPECT_THAT(said("mixtral-8x7b"), ElementsAre("absent"));
+}
+
 TEST(ExportMegatron, WritesOptimizersAndStash) {
   PlanDocument d = sample("mixtral-8x7b");
   d.plan.dispatcher = Dispatcher::hybridep;
@@ -185,6 +212,29 @@ TEST(ExportMegatron, WritesOptimizersAndStash) {
   EXPECT_THAT(missing, UnorderedElementsAre("workload.documents [512, 4096]",
                                             "workload.expert_spread 0.1",
                                             "workload.expert_loads given"));
+}
+
+TEST(ExportMegatron, SaysWhatIsFused) {
+  PlanDocument d = sample("mixtral-8x7b");
+  Exported e = export_plan(Target::megatron, {d}, "plan.json");
+  EXPECT_THAT(values_of(e, "--moe-permute-fusion"), IsEmpty());
+  EXPECT_THAT(values_of(e, "--moe-router-fusion"), IsEmpty());
+  EXPECT_THAT(values_of(e, "--ddp-bucket-size"), ElementsAre("absent"));
+  d.plan.fusions = {.permute = false, .router = false, .scale_init = false};
+  d.plan.ddp_bucket_size = 768'000'000;
+  e = export_plan(Target::megatron, {d}, "plan.json");
+  EXPECT_THAT(values_of(e, "--moe-permute-fusion"), ElementsAre("absent"));
+  EXPECT_THAT(values_of(e, "--moe-router-fusion"), ElementsAre("absent"));
+  EXPECT_THAT(values_of(e, "--ddp-bucket-size"), ElementsAre("768000000"));
+  EXPECT_THAT(e.missing, ElementsAre(Remark{"plan.fusions.scale_init", "false",
+                                            "no flag; the release of TransformerEngine decides"}));
+  // A recipe of Megatron-Bridge has them on: off is said.
+  e = export_plan(Target::megatron_bridge, {d}, "plan.json");
+  EXPECT_THAT(values_of(e, "model.moe_permute_fusion"), ElementsAre("false"));
+  EXPECT_THAT(values_of(e, "ddp.bucket_size"), ElementsAre("768000000"));
+  d.plan.fusions = {};
+  e = export_plan(Target::megatron_bridge, {d}, "plan.json");
+  EXPECT_THAT(values_of(e, "model.moe_router_fusion"), ElementsAre("true"));
 }
 
 struct Refused {
@@ -240,6 +290,13 @@ TEST(ExportMegatron, RefusesWhatItCannotRun) {
       {"plan.paged_stash",
        [](PlanDocument& d) {
          d.plan.paged_stash = {1.1, 1.5};
+       }},
+      {"plan.overlap.delay_wgrad",
+       [](PlanDocument& d) {
+         d.plan.attention = {.tp = 2, .cp = 1, .dp = 32, .pp = 1};
+         d.plan.expert = {.etp = 1, .ep = 8, .edp = 8};
+         d.plan.overlap.expert_parallel = d.plan.overlap.delay_wgrad = true;
+         d.plan.overlap.tensor_parallel = true;
        }},
       {"plan.overlap.tile_level", [](PlanDocument& d) { d.plan.overlap.tile_level = true; }},
       {"plan.optimizer.grad_reduce",
@@ -303,12 +360,13 @@ Plan comparable(const PlanDocument& d) {
   const bool moe = d.model.moe.has_value();
   const bool narrow = p.precision == Precision::fp8 || p.precision == Precision::fp8_delayed ||
                       p.precision == Precision::mxfp8;
-  const bool flex = p.dispatcher == Dispatcher::deepep || p.dispatcher == Dispatcher::hybridep;
+  const bool fused = p.dispatcher == Dispatcher::deepep || p.dispatcher == Dispatcher::hybridep;
+  const bool flex = fused && p.expert.etp * p.expert.ep > 1;
   if (p.attention.pp == 1) p.layout.clear();
   if (p.vpp == 1) p.microbatch_group = 0;
   if (p.attention.tp == 1) p.sequence_parallel = false;
   if (p.attention.cp == 1) p.cp_comm = CpComm::p2p;
-  if (!moe) p.dispatcher = Dispatcher::alltoall;
+  if (!moe || (fused && !flex)) p.dispatcher = Dispatcher::alltoall;
   if (!moe || !flex) p.dispatcher_sms = 0;
   if (!moe) p.expert = {1, 1, d.gpus / p.attention.pp};
   if (!narrow || p.sharding == Sharding::none) p.fp8_params = true;
@@ -316,6 +374,8 @@ Plan comparable(const PlanDocument& d) {
   if (p.fsdp_group == p.attention.dp * p.attention.cp) p.fsdp_group = 0;
   if (p.optimizer.grad_reduce == p.optimizer.main_grads) p.optimizer.grad_reduce.reset();
   if (p.optimizer.main_params == DType::remainder16) p.optimizer.main_params = DType::fp32;
+  if (!moe) p.fusions.permute = p.fusions.router = true;
+  p.fusions.scale_init = p.fusions.scale_order = true;  // no counterpart
   p.fp8_attention = false;  // no counterpart
   return p;
 }
@@ -323,7 +383,7 @@ Plan comparable(const PlanDocument& d) {
 TEST(RoundTrip, RandomPlansComeBack) {
   const FlagTable table = load_flag_table();
   int compared = 0;
-  for (const PlanDocument& d : random_documents(8, 11)) {
+  for (const PlanDocument& d : random_documents(9, 11)) {
     Exported e;
     try {
       e = export_plan(Target::megatron, {d}, "plan");

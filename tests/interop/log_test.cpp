@@ -60,6 +60,7 @@ TEST(MegatronLog, ArgumentsBecomeAPlan) {
   want.vpp = 2;
   want.sequence_parallel = false;
   want.recompute = {Module::core_attn, Module::moe_act};
+  want.fusions.permute = want.fusions.router = false;  // no flag asks for them
   EXPECT_TRUE(d.plan == want) << summary(d.plan);
   EXPECT_EQ(d.gpus, 64);
   EXPECT_EQ(d.workload.global_batch, 256);
@@ -69,6 +70,17 @@ TEST(MegatronLog, ArgumentsBecomeAPlan) {
   mixtral.model_type = d.model.model_type;
   mixtral.ffn = d.model.ffn;  // no layer is dense
   EXPECT_TRUE(d.model == mixtral);
+}
+
+TEST(MegatronLog, FusionsAndBucketsAsTheArgumentsSay) {
+  auto arguments = mixtral().arguments;
+  arguments["moe_permute_fusion"] = {"True"};
+  arguments["ddp_bucket_size"] = {"768000000"};
+  arguments["ddp_num_buckets"] = {"4"};
+  const ImportedRun run = import_arguments(arguments, 0, "log");
+  EXPECT_EQ(run.document.plan.fusions, (Fusions{.permute = true, .router = false}));
+  EXPECT_EQ(run.document.plan.ddp_bucket_size, 768'000'000);
+  EXPECT_THAT(run.ignored, ::testing::Contains("ddp_num_buckets 4"));
 }
 
 // Before --cuda-graph-modules it was --cuda-graph-scope.

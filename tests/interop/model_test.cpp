@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "core/diagnostics.hpp"
@@ -26,6 +27,11 @@ TEST(RoundTrip, EveryExportedModelComesBack) {
   int equal = 0;
   for (const std::string& name : config_names(ConfigKind::model)) {
     PlanDocument d = sample(name);
+    const auto is_variant = [](const LayerTraits& t) {
+      return t.sparse || t.mixer == Mixer::gated_delta_net;
+    };
+    if (std::ranges::any_of(d.model.layer_traits, is_variant))
+      d.model.mtp_layers = 0;  // refused beside these
     d.gpus = 8;
     d.workload.seq_len = 1024;  // within the smallest table of positions
     d.plan = Plan{};
@@ -49,6 +55,8 @@ TEST(RoundTrip, EveryExportedModelComesBack) {
       if (r.field == "model.moe.latent_norm") want.moe->latent_norm = false;
       if (r.field == "model.moe.router_bias") want.moe->router_bias = false;
       if (r.field == "model.attention.rope_scaling") want.attention.rope_scaling = {};
+      if (r.field == "model.attention.rope_scaling.beta_fast")
+        want.attention.rope_scaling.beta_fast = back.attention.rope_scaling.beta_fast;
       if (r.field == "model.mtp_traits") want.mtp_traits = back.mtp_traits;
     }
     if (want.ffn == 0) want.ffn = back.ffn;  // nothing is that wide
@@ -65,6 +73,52 @@ TEST(RoundTrip, EveryExportedModelComesBack) {
   EXPECT_THAT(refused, Contains("nemotron-h-56b"));
   EXPECT_THAT(refused, Not(Contains("deepseek-v3")));
   EXPECT_THAT(refused, Not(Contains("qwen3-next-80b-a3b")));
+}
+
+// DeepSeek and Kimi would train with factor 1 without these: latent attention has YaRN anyway.
+TEST(ExportModel, YarnHasItsFlags) {
+  const auto said = [](const char* model) {
+    PlanDocument d = sample(model);
+    d.plan.attention = {.tp = 1, .cp = 1, .dp = 64, .pp = 1};
+    d.plan.expert.edp = 8;
+    return export_plan(Target::megatron, {d}, "p");
+  };
+  Exported e = said("deepseek-v3");
+  EXPECT_THAT(values_of(e, "--position-embedding-type"), ElementsAre("rope"));
+  EXPECT_THAT(values_of(e, "--rope-type"), ElementsAre("yarn"));
+  EXPECT_THAT(values_of(e, "--rotary-scaling-factor"), ElementsAre("40"));
+  EXPECT_THAT(values_of(e, "--mscale"), ElementsAre("1"));
+  EXPECT_THAT(values_of(e, "--mscale-all-dim"), ElementsAre("1"));
+  EXPECT_TRUE(e.missing.empty());
+  e = said("kimi-k2");  // another beta_fast, which has no flag
+  EXPECT_THAT(values_of(e, "--rotary-scaling-factor"), ElementsAre("32"));
+  ASSERT_EQ(e.missing.size(), 1u);
+  EXPECT_EQ(e.missing[0].field, "model.attention.rope_scaling.beta_fast");
+  e = said("gpt-oss-20b");
+  EXPECT_THAT(values_of(e, "--position-embedding-type"), ElementsAre("yarn"));
+  EXPECT_THAT(values_of(e, "--rotary-scaling-factor"), ElementsAre("32"));
+  EXPECT_THAT(values_of(e, "--mscale-all-dim"), ElementsAre("0"));
+  EXPECT_THAT(values_of(e, "--yarn-original-max-position-embeddings"), ElementsAre("4096"));
+  EXPECT_THAT(values_of(e, "--no-yarn-correction-range-round-to-int"), IsEmpty());
+  e = said("moonlight-16b-a3b");  // plain positions are YaRN's of factor 1
+  EXPECT_THAT(values_of(e, "--rotary-scaling-factor"), ElementsAre("absent"));
+}
+
+TEST(ExportModel, PredictionLayersExcludeAttentionOfOtherKinds) {
+  for (const char* model : {"deepseek-v3.2", "glm-5"}) {
+    PlanDocument d = sample(model);
+    d.plan.attention = {.tp = 1, .cp = 1, .dp = 64, .pp = 1};
+    d.plan.expert.edp = 8;
+    try {
+      static_cast<void>(export_plan(Target::megatron, {d}, "p"));
+      ADD_FAILURE() << model;
+    } catch (const ConfigError& e) {
+      EXPECT_EQ(e.diagnostics().front().path, "model.mtp_layers") << model;
+    }
+    EXPECT_NO_THROW(static_cast<void>(export_plan(Target::megatron_bridge, {d}, "p"))) << model;
+    d.model.mtp_layers = 0;
+    EXPECT_NO_THROW(static_cast<void>(export_plan(Target::megatron, {d}, "p"))) << model;
+  }
 }
 
 // No shipped model has these and is one that Megatron-LM can run.

@@ -151,6 +151,8 @@ void roll_rest(Dice& d, Plan& p) {
                .tile_level = false};
   if (d.one_in(6) && p.dispatcher == Dispatcher::hybridep)
     p.paged_stash = {.buffer = 1.1, .capacity = 1.5};
+  p.fusions = {.permute = !d.one_in(4), .router = !d.one_in(4)};
+  if (d.one_in(5)) p.ddp_bucket_size = 250'000'000;
   if (d.one_in(6)) p.optimizer.grad_reduce = DType::bf16;
 }
 
@@ -166,10 +168,13 @@ std::vector<PlanDocument> random_documents(int each, unsigned seed) {
       PlanDocument d;
       d.model_name = name;
       d.model = model;
+      // Megatron-LM has no prediction layers beside attention of other kinds.
+      if (model.mtp_layers > 0 && !model.layer_traits.empty() && dice.one_in(2))
+        d.model.mtp_layers = 0;
       d.cluster = dice.one_in(2) ? "h100-sxm" : "gb200-nvl72";
       d.workload.seq_len = 1024 << dice.below(4);
       roll_grids(dice, model, d.plan, d.gpus);
-      roll_layout(dice, model, d.plan);
+      roll_layout(dice, d.model, d.plan);
       roll_memory(dice, model, d.plan);
       roll_rest(dice, d.plan);
       roll_optimizer(dice, d.plan);

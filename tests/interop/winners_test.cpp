@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
                     SearchCase{"llama3.1-405b", "h100-sxm", 512, 32768, 512,
                                [](SearchConfig& s) { s.pin<"tp">() = s.pin<"pp">() = 8; }},
                     // A prediction layer beside the loss would be on the first of two ranks.
-                    SearchCase{"glm-5", "b300", 256, 4096, 1024,
+                    SearchCase{"deepseek-v3", "b300", 256, 4096, 1024,
                                [](SearchConfig& s) {
                                  s.pin<"tp">() = s.pin<"cp">() = 1;
                                  s.pin<"pp">() = 2;

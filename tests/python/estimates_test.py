@@ -44,6 +44,7 @@ class SameNumbers(unittest.TestCase):
             self.assertEqual(all_of_them.step_s[i], one.step_s)
             self.assertEqual(all_of_them.low_s[i], one.low_s)
             self.assertEqual(all_of_them.mfu[i], one.mfu)
+            self.assertEqual(all_of_them.mfu_of_precision[i], one.mfu_of_precision)
             self.assertEqual(all_of_them.peak_bytes[i], one.peak_bytes)
             self.assertEqual(bool(all_of_them.fits[i]), one.fits)
         again = estimator.estimate(p.arguments() for p in plans)

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "simulator/stage_memory.hpp"
 #include "simulator/step_timeline.hpp"
@@ -81,6 +82,7 @@ TEST(Estimate, ByHand) {
   EXPECT_NEAR(e.tokens_per_second, 3 * 64 / e.step.base(), 1e-6);
   const double flops = model_flops_per_token(program.model, 64).base();
   EXPECT_NEAR(e.mfu, flops * e.tokens_per_second / 1e12, 1e-12);
+  EXPECT_EQ(e.mfu_of_precision, e.mfu);
   ASSERT_EQ(e.memory.size(), 1u);
   EXPECT_EQ(e.memory[0].weights, 1'000'000'000);
   EXPECT_EQ(e.memory[0].gradients, 1'000'000'000);
@@ -92,6 +94,33 @@ TEST(Estimate, ByHand) {
   ClusterSpec little = cluster;
   little.gpu.memory = Bytes(4e9);
   EXPECT_FALSE(estimate(program, little, profile).fits);
+}
+
+// Over the peak of what the products read; without one, of what the GPU computes it in.
+TEST(Estimate, UtilisationOfThePrecisionThatRan) {
+  Program program = one_layer_program();
+  ClusterSpec cluster = round_cluster();
+  cluster.gpu.peak_fp8 = FlopsPerSecond(2e12);
+  cluster.gpu.peak_fp4 = FlopsPerSecond(5e12);
+  const std::tuple<Precision, DType, double> cases[] = {{Precision::bf16, DType::bf16, 1},
+                                                        {Precision::fp16, DType::bf16, 1},
+                                                        {Precision::fp8_block, DType::fp8, 2},
+                                                        {Precision::mxfp8, DType::mxfp8, 2},
+                                                        {Precision::nvfp4, DType::nvfp4, 5}};
+  for (const auto& [precision, products, times] : cases) {
+    program.plan.precision = precision;
+    const StepEstimate e = estimate(program, cluster, ideal_profile());
+    EXPECT_EQ(e.products, products);
+    EXPECT_GT(e.mfu, 0);
+    EXPECT_NEAR(e.mfu_of_precision * times, e.mfu, 1e-12);
+    EXPECT_EQ(has_narrow_mfu(e), times > 1);
+  }
+  cluster.gpu.peak_fp4 = FlopsPerSecond(0);
+  EXPECT_FALSE(has_narrow_mfu(estimate(program, cluster, ideal_profile())));
+  program.plan.precision = Precision::fp32;
+  const StepEstimate e = estimate(program, cluster, ideal_profile());
+  EXPECT_EQ(e.products, DType::fp32);
+  EXPECT_FALSE(has_narrow_mfu(e));
 }
 
 TEST(Estimate, EpilogueScratchCanBeThePeak) {

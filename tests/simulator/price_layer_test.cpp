@@ -265,6 +265,25 @@ TEST(PriceLayer, HostHandlesEveryShardedWeight) {
   EXPECT_NEAR(one.backward.time.base(), 4e-3, 1e-9);  // the GPU takes longer
 }
 
+// Two ops of 2.5 milliseconds on the host, and on top 1 for each of six kernels of a chain; of a
+// graph it launches none.
+TEST(PriceLayer, HostLaunchesEveryKernelOfAChain) {
+  const ClusterSpec cluster = round_cluster();
+  auto view = uniform_view(cluster, {});
+  Profile profile = ideal_profile();
+  profile.host_per_op = Seconds(2.5e-3);
+  LayerMaker m;
+  const TensorId x = m.tensor(1), y = m.tensor(1), z = m.tensor(1);
+  m.gemm(Pass::forward, "a", 1, {x}, {y}).attr.unfused_kernels = 6;
+  m.gemm(Pass::forward, "b", 1, {y}, {z});
+  const auto forward = [&] { return price(m.layer, {}, {}, view, profile).forward.time.base(); };
+  EXPECT_NEAR(forward(), 5e-3, 1e-9);
+  profile.host_per_launch = Seconds(1e-3);
+  EXPECT_NEAR(forward(), 11e-3, 1e-9);
+  view.cuda_graph = CudaGraph::full_iteration;
+  EXPECT_NEAR(forward(), 2e-3, 1e-9);
+}
+
 TEST(PriceLayer, MemoryFollowsLifetimes) {
   const ClusterSpec cluster = round_cluster();
   LayerMaker m;

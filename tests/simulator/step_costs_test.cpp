@@ -102,6 +102,24 @@ TEST(StepCosts, APipelineLosesMoreBesideAnExchange) {
   EXPECT_EQ(lost_beside_sync(plan, profile), 0.4);
 }
 
+// A billion gradients on one stage: 25 buckets of 40 million, 8 of a million a rank, 2 as the plan
+// says, or one that leaves nothing to hide behind.
+TEST(StepCosts, BucketsAreAsLargeAsThePlanSays) {
+  StageProgram stage = stage_with_bucket();
+  stage.buckets[0].elements = 1'000'000'000;
+  Plan plan;
+  EXPECT_EQ(sync_pieces(plan, stage), 25);
+  plan.attention.dp = 128;
+  EXPECT_EQ(sync_pieces(plan, stage), 8);
+  plan.ddp_bucket_size = 768'000'000;
+  EXPECT_EQ(sync_pieces(plan, stage), 2);
+  plan.ddp_bucket_size = 1'000'000'000;
+  EXPECT_EQ(sync_pieces(plan, stage), 1);
+  EXPECT_EQ(microbatches_beside_sync(plan, 1, 64), 0);
+  plan.vpp = 4;  // a bucket for each chunk
+  EXPECT_EQ(sync_pieces(plan, stage), 4);
+}
+
 // Stage 0 stops at 10, stage 1 at 4; 1 and 3 seconds to the world barrier of 2, then 5 and 1.
 TEST(StepCosts, WorldCollectiveIsABarrier) {
   Epilogue a, b;

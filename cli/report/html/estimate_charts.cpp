@@ -3,11 +3,13 @@
 #include "cli/report/html/estimate_charts.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 
 #include "cli/report/html/charts.hpp"
+#include "cli/report/step_report.hpp"
 #include "console/tables.hpp"
 #include "core/quantity.hpp"
 #include "simulator/trace_drawing.hpp"
@@ -159,7 +161,7 @@ Table estimate_table(const StepEstimate& e, const ClusterSpec& cluster) {
   row("tokens/s", format_count(static_cast<std::int64_t>(e.tokens_per_second)));
   row("tokens/s per GPU", fmt::format("{:.6g}", e.tokens_per_second_per_gpu));
   row("model TFLOP/s per GPU", fmt::format("{:.4g}", e.model_flops_per_gpu.base() / 1e12));
-  row("MFU", fmt::format("{:.1f}%", 100 * e.mfu));
+  row("MFU", fmt::format("{}", fmt::join(mfu_fields(e), ", ")));
   row("peak memory", fmt::format("{} of {}: {}", format_bytes(e.peak_bytes()),
                                  format_bytes(static_cast<std::int64_t>(cluster.gpu.memory.base())),
                                  e.fits ? "fits" : "does not fit"));

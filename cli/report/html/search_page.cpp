@@ -70,6 +70,7 @@ Table plans_table(const SearchResult& result) {
                {"step ms"},
                {"tokens/s/GPU"},
                {"MFU %"},
+               {"bf16 MFU %"},
                {"peak GiB"},
                {"TP"},
                {"CP"},
@@ -89,7 +90,8 @@ Table plans_table(const SearchResult& result) {
     const auto n = [](auto value) { return std::to_string(value); };
     table.rows.push_back(
         {n(i + 1), fmt::format("{:.2f}", e.step.base() * 1e3),
-         fmt::format("{:.1f}", e.tokens_per_second_per_gpu), fmt::format("{:.1f}", 100 * e.mfu),
+         fmt::format("{:.1f}", e.tokens_per_second_per_gpu),
+         fmt::format("{:.1f}", 100 * e.mfu_of_precision), fmt::format("{:.1f}", 100 * e.mfu),
          fmt::format("{:.2f}", gib(e.peak_bytes())), n(a.tp), n(a.cp), n(a.dp), n(a.pp),
          n(c.plan.vpp), n(c.plan.expert.ep), n(c.plan.expert.etp), n(c.plan.micro_batch),
          summary(c.plan), i == 0 ? "" : explain_difference(result.best.front(), c)});

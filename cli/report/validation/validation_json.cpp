@@ -137,6 +137,8 @@ JsonValue summary_json(const Summary& s) {
         JsonValue::object().set("reason", m.reason).set("count", m.ids.size()).set("ids",
                                                                                   strings(m.ids)));
   }
+  JsonValue alike = JsonValue::array();
+  for (const std::vector<std::string>& ids : s.not_told_apart) alike.push_back(strings(ids));
   JsonValue noise = JsonValue::object();
   noise.set("same_era", errors_json(s.noise.same_era)).set("any_era", errors_json(s.noise.any_era));
   JsonValue out = JsonValue::object();
@@ -147,6 +149,7 @@ JsonValue summary_json(const Summary& s) {
       .set("memory_error", errors_json(s.memory))
       .set("by", std::move(by))
       .set("missed_reasons", std::move(missed))
+      .set("not_told_apart", std::move(alike))
       .set("noise_floor", std::move(noise))
       .set("choosing", JsonValue::object()
                            .set("groups", s.choosing.groups)

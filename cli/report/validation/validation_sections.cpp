@@ -98,21 +98,50 @@ Section peers(const PeerTable& s) {
   return section;
 }
 
-Section headlines(const std::vector<ComparedRun>& rows) {
-  Section section{"Headlines",
-                  "What the systems' own reports put first, predicted beside published.",
-                  {{{"published", Align::left},
-                    {"measured s"},
-                    {"predicted s"},
-                    {"error"},
-                    {"row", Align::left}},
-                   {}}};
+// The published words of rows, measured and predicted. Where a row has none, its id says it alone.
+Section published_section(const char* title, const char* text) {
+  return {title,
+          text,
+          {{{"published", Align::left},
+            {"measured s"},
+            {"predicted s"},
+            {"error"},
+            {"row", Align::left}},
+           {}}};
+}
+
+void add_published(const ComparedRun& row, Section& section) {
+  section.table.rows.push_back(
+      {row.run.headline.empty() ? "-" : row.run.headline,
+       row.step ? seconds(row.step->seconds) : "-",
+       row.prediction ? seconds(row.prediction->estimate.step.base()) : row.reason,
+       row.error ? signed_percent(*row.error) : "-", row.run.id});
+}
+
+bool is_told_apart(const Summary& s, const ComparedRun& row) {
+  return std::ranges::none_of(s.not_told_apart, [&](const std::vector<std::string>& ids) {
+    return std::ranges::find(ids, row.run.id) != ids.end();
+  });
+}
+
+Section headlines(const std::vector<ComparedRun>& rows, const Summary& s) {
+  Section section = published_section(
+      "Headlines", "What the systems' own reports put first, predicted beside published.");
   for (const ComparedRun& row : rows) {
-    if (row.run.headline.empty()) continue;
-    section.table.rows.push_back(
-        {row.run.headline, row.step ? seconds(row.step->seconds) : "-",
-         row.prediction ? seconds(row.prediction->estimate.step.base()) : row.reason,
-         row.error ? signed_percent(*row.error) : "-", row.run.id});
+    if (!row.run.headline.empty() && is_told_apart(s, row)) add_published(row, section);
+  }
+  return section;
+}
+
+Section not_told_apart_section(const std::vector<ComparedRun>& rows, const Summary& s) {
+  Section section = published_section(
+      "Not told apart",
+      "Runs of one report that differ in what a plan does not say, so that each set has one "
+      "prediction. To compare them is no result.");
+  for (const std::vector<std::string>& ids : s.not_told_apart) {
+    for (const ComparedRun& row : rows) {
+      if (std::ranges::find(ids, row.run.id) != ids.end()) add_published(row, section);
+    }
   }
   return section;
 }
@@ -172,8 +201,9 @@ std::vector<Section> summary_sections(const std::vector<ComparedRun>& rows, cons
   for (const SummaryTable& table : s.tables) sections.push_back(by_value(table));
   if (s.choosing.pairs > 0) sections.push_back(choosing(s.choosing));
   for (const PeerTable& table : s.peers) sections.push_back(peers(table));
-  Section published = headlines(rows);
+  Section published = headlines(rows, s);
   if (!published.table.rows.empty()) sections.push_back(std::move(published));
+  if (!s.not_told_apart.empty()) sections.push_back(not_told_apart_section(rows, s));
   if (!s.reasons.empty()) sections.push_back(missed(s));
   if (!s.recipes.empty()) sections.push_back(recipe_section(s.recipes));
   return sections;

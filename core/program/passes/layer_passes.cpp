@@ -16,6 +16,7 @@
 #include "core/program/passes/sharding.hpp"
 #include "core/program/passes/split_backward.hpp"
 #include "core/program/passes/token_exchange.hpp"
+#include "core/program/passes/unfused_kernels.hpp"
 #include "core/program/pipeline_order.hpp"
 #include "core/program/stage_composition.hpp"
 
@@ -47,6 +48,10 @@ constexpr LayerPass kSingleLayerPasses[] = {
      [](LayerProgram& l, const PassInput& in) { add_megatron_buffers(l, in.plan); }},
     {Dialect::every,
      [](LayerProgram& l, const PassInput& in) { apply_precision(l, in.plan, in.runtime); }},
+    {Dialect::megatron,
+     [](LayerProgram& l, const PassInput& in) {
+       set_unfused_kernels(l, in.shape.model, in.plan);
+     }},
     {Dialect::pleat, [](LayerProgram& l, const PassInput& in) { apply_ring(l, in.plan); }},
     {Dialect::pleat,
      [](LayerProgram& l, const PassInput& in) { apply_token_exchange(l, in.plan); }},

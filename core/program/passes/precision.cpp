@@ -10,26 +10,14 @@
 #include <optional>
 #include <vector>
 
+#include "core/plan/numerics.hpp"
+
 namespace pleat {
 namespace {
 
 struct QuantizedCopies {
   TensorId row, column;
 };
-
-DType narrow_type(Precision precision) {
-  switch (precision) {
-    case Precision::fp32: return DType::fp32;
-    case Precision::fp16:
-    case Precision::bf16: return DType::bf16;
-    case Precision::fp8:
-    case Precision::fp8_delayed:
-    case Precision::fp8_block: return DType::fp8;
-    case Precision::mxfp8: return DType::mxfp8;
-    case Precision::nvfp4: return DType::nvfp4;
-  }
-  return DType::fp32;
-}
 
 // Linear layers run narrow; the router and, unless asked for, the loss head stay in bf16
 // (Megatron's default).
@@ -143,7 +131,10 @@ class Quantizer {
     op.phase = phase;
     op.belongs_with(user);
     op.in = {x};
-    if (user.kind == OpKind::grouped_gemm) op.in.push_back(user.in[2]);
+    if (user.kind == OpKind::grouped_gemm) {
+      op.in.push_back(user.in[2]);
+      op.attr.local_experts = user.attr.local_experts;
+    }
     op.out = {c.row, c.column};
     op.attr.gradient = gradients_.contains(x);
     if (fused_.contains(x)) op.attr.passes = 0;
@@ -256,7 +247,7 @@ class Quantizer {
 }  // namespace
 
 void apply_precision(LayerProgram& layer, const Plan& plan, Runtime runtime) {
-  const DType type = narrow_type(plan.precision);
+  const DType type = product_type(plan.precision);
   if (type == DType::fp32 || type == DType::bf16) return;
   Quantizer(layer, type, plan, runtime).run();
   if (plan.fp8_attention) {

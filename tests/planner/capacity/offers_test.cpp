@@ -227,7 +227,7 @@ TEST(CapacityCsv, NoFormulasAndAFieldForEachTitle) {
     const std::size_t end = text.find('\n', begin);
     EXPECT_EQ(std::count(text.begin() + static_cast<std::ptrdiff_t>(begin),
                          text.begin() + static_cast<std::ptrdiff_t>(end), ','),
-              23);
+              24);
     begin = end + 1;
   }
 }

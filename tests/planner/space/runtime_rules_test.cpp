@@ -153,12 +153,71 @@ TEST(RuntimeRules, MegatronsGraphsOfAttentionExcludeSomeDelayedGradients) {
   EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), nullptr);
 }
 
+// What the exporter would refuse is not found: the search has its rules.
+TEST(RuntimeRules, WhatMegatronsExportRefusesIsNotSearched) {
+  const auto rule = [](const ModelSpec& model, const Plan& plan, const WorkloadSpec& work = {}) {
+    const char* const name = refused_by(Runtime::megatron, model, work, plan, kBlackwell);
+    EXPECT_EQ(refused_by(Runtime::pleat, model, work, plan, kBlackwell), nullptr);
+    return std::string(name == nullptr ? "" : name);
+  };
+  ModelSpec model = small_model();
+  Plan plan;
+  plan.overlap.delay_wgrad = plan.overlap.expert_parallel = true;
+  EXPECT_EQ(rule(model, plan), "");
+  plan.overlap.tensor_parallel = true;
+  EXPECT_EQ(rule(model, plan), "delayed-wgrad-tp-overlap");
+  plan.overlap.delay_wgrad = false;
+  EXPECT_EQ(rule(model, plan), "");
+  plan.precision = Precision::fp32;
+  EXPECT_EQ(rule(model, plan), "ep-overlap-precision");
+  plan.precision = Precision::bf16;
+  model.mtp_layers = 3;
+  EXPECT_EQ(rule(model, plan), "ep-overlap-predictions");
+  plan.overlap.expert_parallel = false;
+  EXPECT_EQ(rule(model, plan), "");
+  plan.attention.tp = 2;
+  plan.sequence_parallel = false;
+  EXPECT_EQ(rule(model, plan), "experts-sequence-parallel");
+  plan.sequence_parallel = true;
+  plan.expert.etp = 2;
+  EXPECT_EQ(rule(model, plan), "");
+  model.moe->mlp_bias = true;
+  EXPECT_EQ(rule(model, plan), "expert-biases-etp");
+  plan.expert = {.etp = 1, .ep = 2, .edp = 1};
+  WorkloadSpec drops;
+  drops.capacity_factor = 1.25;
+  plan.cuda_graph = CudaGraph::partial;
+  EXPECT_EQ(rule(model, plan), "");
+  EXPECT_EQ(rule(model, plan, drops), "dropped-tokens-in-graph");
+  plan.dispatcher = Dispatcher::hybridep;
+  EXPECT_EQ(rule(model, plan, drops), "");
+  plan.expert.ep = 1;
+  EXPECT_EQ(rule(model, plan, drops), "dropped-tokens-in-graph");
+  plan.paged_stash = {1.1, 1.5};
+  EXPECT_EQ(rule(model, plan), "stash-dispatcher");
+}
+
+TEST(RuntimeRules, DelayedScalingExcludesRecomputeOfWhatItScales) {
+  Plan plan;
+  plan.precision = Precision::fp8_delayed;
+  for (const Module m : {Module::moe_act, Module::layernorm}) {
+    plan.recompute = {m};
+    EXPECT_STREQ(refused_by(Runtime::megatron, small_model(), {}, plan, kBlackwell),
+        "delayed-scaling-recompute");
+  }
+  plan.recompute = {Module::core_attn};
+  EXPECT_EQ(refused_by(Runtime::megatron, small_model(), {}, plan, kBlackwell), nullptr);
+}
+
 // Kernels that read their sizes on the device are Blackwell's.
 TEST(RuntimeRules, HopperHasNoGraphOfTheWholeIterationWithFreeSizes) {
   ModelSpec model = small_model();
   Plan plan;
   plan.cuda_graph = CudaGraph::full_iteration;
   plan.dispatcher = Dispatcher::hybridep;
+  EXPECT_STREQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell),
+      "graph-of-unknown-sizes");  // EP 1: nobody to send to, so its all-to-all
+  plan.expert.ep = 8;
   EXPECT_EQ(refused_by(Runtime::megatron, model, {}, plan, kBlackwell), nullptr);
   GpuSpec hopper = kBlackwell;
   hopper.peak_fp4 = {};
@@ -175,6 +234,7 @@ TEST(RuntimeRules, WhatRoutingDecidesIsInNoGraphOfTheWholeIteration) {
   padded.capacity_factor = 1;
   padded.pad_to_capacity = true;
   Plan plan;
+  plan.expert.ep = 8;
   plan.cuda_graph = CudaGraph::full_iteration;
   for (const Dispatcher d : {Dispatcher::allgather, Dispatcher::alltoall, Dispatcher::deepep}) {
     plan.dispatcher = d;
