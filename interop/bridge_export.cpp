@@ -223,6 +223,15 @@ void write_precision(const ExportContext& c, Exported& out) {
   }
 }
 
+void write_fusions(const ExportContext& c, const Exported& megatron, Exported& out) {
+  if (!is_moe(c)) return;
+  for (const Member& m : kFusions) {
+    const bool on = std::ranges::any_of(megatron.settings,
+                                        [&](const Setting& s) { return s.name == m.flag; });
+    add(out, m.member, {on ? "true" : "false"});
+  }
+}
+
 std::string joined(const Setting& s) {
   if (s.values.empty()) return "true";
   const bool is_list = s.name == "--recompute-modules" || s.name == "--offload-modules" ||
@@ -241,17 +250,6 @@ const auto* find(const Table& table, const std::string& flag) {
   return at == std::end(table) ? nullptr : &*at;
 }
 
-const char* said(const Exported& megatron, const char* flag) {
-  const bool on =
-      std::ranges::any_of(megatron.settings, [&](const Setting& s) { return s.name == flag; });
-  return on ? "true" : "false";
-}
-
-void write_fusions(const ExportContext& c, const Exported& megatron, Exported& out) {
-  if (!is_moe(c)) return;
-  for (const Member& m : kFusions) add(out, m.member, {said(megatron, m.flag)});
-}
-
 // Some recipes have no comm_overlap object, others one with user buffers of their own sizes: it is
 // made anew. ++ adds what may be missing.
 void write_overlaps(const Exported& megatron, Exported& out) {
@@ -259,7 +257,9 @@ void write_overlaps(const Exported& megatron, Exported& out) {
   add(out, "++comm_overlap._target_",
       {"megatron.bridge.training.comm_overlap.CommOverlapConfig"});
   for (const OverlapMember& overlap : kOverlaps) {
-    const char* const value = said(megatron, overlap.flag);
+    const bool on = std::ranges::any_of(
+        megatron.settings, [&](const Setting& s) { return s.name == overlap.flag; });
+    const char* const value = on ? "true" : "false";
     add(out, std::string("++") + overlap.member, {value});
     if (overlap.without_setup != nullptr) add(out, overlap.without_setup, {value});
   }
@@ -304,6 +304,7 @@ Exported to_bridge(const ExportContext& c, const Exported& megatron) {
   }
   out.notes = megatron.notes;
   write_precision(c, out);
+  write_fusions(c, megatron, out);
   Exported architecture;
   write_megatron_model(c, architecture);
   for (const Setting& s : megatron.settings) {
@@ -350,7 +351,6 @@ Exported to_bridge(const ExportContext& c, const Exported& megatron) {
     PLEAT_ASSERT(member != nullptr);
     add(out, member->member, {member->value != nullptr ? member->value : joined(s)});
   }
-  write_fusions(c, megatron, out);
   if (c.plan().vpp > 1 && !has(out, "model.virtual_pipeline_model_parallel_size")) {
     add(out, "model.virtual_pipeline_model_parallel_size", std::int64_t{c.plan().vpp});
   }
