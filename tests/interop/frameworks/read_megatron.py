@@ -101,11 +101,12 @@ def activation(given):
     if given.get("swiglu"):
         return {"activation_func": F.silu, "gated_linear_unit": True,
                 "bias_activation_fusion": True}
+    fused = {"bias_activation_fusion": given.get("bias_gelu_fusion", True)}
     if given.get("quick_geglu"):
-        return {"activation_func": quick_gelu, "gated_linear_unit": True}
+        return fused | {"activation_func": quick_gelu, "gated_linear_unit": True}
     if given.get("squared_relu"):
-        return {"activation_func": lambda x: torch.pow(F.relu(x), 2)}
-    return {"bias_activation_fusion": given.get("bias_gelu_fusion", True)}
+        return fused | {"activation_func": lambda x: torch.pow(F.relu(x), 2)}
+    return fused
 
 
 def config_of(given):
@@ -284,8 +285,7 @@ def parameters_of(config, given, rank, gpus):
                 post_process=rank == pp - 1 and v == (chunks or 1) - 1,
                 share_embeddings_and_output_weights=not given.get(
                     "untie_embeddings_and_output_weights", False),
-                position_embedding_type=given["position_embedding_type"]
-                if given["position_embedding_type"] != "yarn" else "rope",
+                position_embedding_type=given["position_embedding_type"],
                 rotary_percent=given.get("rotary_percent", 1.0), vp_stage=stage)
         for name, parameter in model.named_parameters():
             # TransformerEngine's layers keep the projections to latents whole on each rank of TP.
