@@ -12,7 +12,8 @@
 #   ./pleat.sh wheel                the Python wheel, in build/wheel: the command and the module `pleat` (docs/PYTHON.md)
 #   ./pleat.sh test [ctest flags]   the tests, without those labelled slow; the CUDA kernels only where the lines above build them
 #   ./pleat.sh test --full          also the slow ones, the sanitizers, every CUDA architecture, Slurm, and PyTorch
-#                                   with transformers as an independent reference (6 GB in build/reference)
+#                                   with transformers as an independent reference (6 GB in build/reference), and
+#                                   megatron-core, torchtitan and DeepSpeed to read exports (6 GB in build/frameworks)
 #     --fuzz-seconds N              with --full: of each fuzzer, instead of 600
 #   ./pleat.sh docs                 the documentation as a site in build/site; prints the path of its first page
 #
@@ -299,6 +300,30 @@ install_reference() {
     touch "$stamp"
 }
 
+# The frameworks that exports are for, in an environment of their own, whose parsers read them. Without what they need on
+# GPUs alone; DeepSpeed is source, which a build of its own would look for torch in.
+frameworks=(torch numpy megatron-core==0.16.1 torchtitan==0.3.0 hydra-core==1.3.2)
+frameworks_need=(
+  packaging setuptools wheel tyro einops spmd_types==0.2.3 torchdata torch_checkpointing "datasets<4.8.0" tokenizers
+  tensorboard pillow hjson msgpack ninja psutil py-cpuinfo pydantic tqdm
+)
+install_frameworks() {
+  local folder="$build/frameworks" wanted="${frameworks[*]} ${frameworks_need[*]}"
+  local stamp="$folder/.installed" pip
+  [[ ! -e "$stamp" || "$(<"$stamp")" != "$wanted" ]] || return 0
+  install_packages python3-venv
+  say "installing megatron-core, torchtitan and DeepSpeed in $folder"
+  pip=("$folder/bin/python" -m pip --disable-pip-version-check install -q)
+  {
+    python3 -m venv --clear "$folder" &&
+      "${pip[@]}" "${frameworks[@]:0:2}" "${frameworks[4]}" "${frameworks_need[@]}" &&
+      "${pip[@]}" --no-deps "${frameworks[@]:2:2}" torchvision fla-core flash-linear-attention &&
+      "${pip[@]}" --no-deps --no-build-isolation deepspeed==0.19.8
+  } >>"$log" 2>&1 </dev/null || return 1
+  "$folder/bin/python" -c 'import deepspeed, megatron.core, torchtitan.config.manager' >>"$log" 2>&1 || return 1
+  printf '%s' "$wanted" >"$stamp"
+}
+
 # A part of the full tests, and how long it took.
 part() {  # name, command
   local name="$1" status=0 begin="$SECONDS"
@@ -332,6 +357,11 @@ run_tests() {
       export PLEAT_REFERENCE_PYTHON="$build/reference/bin/python"
     else
       failed+=(reference)
+    fi
+    if install_frameworks; then
+      export PLEAT_FRAMEWORKS_PYTHON="$build/frameworks/bin/python"
+    else
+      failed+=(frameworks)
     fi
     if has_nvcc; then
       part cuda run_cuda || failed+=(cuda)

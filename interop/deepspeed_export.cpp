@@ -54,8 +54,12 @@ const char* preset_of(const std::string& model_type) {
 
 bool spreads_experts(C c) { return is_moe(c) && c.plan().expert.ep > 1; }
 
+bool folds(C c) { return spreads_experts(c) && c.plan().attention.tp > 1; }
+
 void write_experts(C c, Exported& e) {
   if (!spreads_experts(c)) return;
+  if (folds(c) && c.plan().sharding == Sharding::zero3)
+    e.notes.push_back("AutoEP with AutoTP and ZeRO-3: DeepSpeed of August 2026 (edaa722) raises");
   yes(e, "expert_parallel.enabled");
   add(e, "expert_parallel.preset_model", {json_string(preset_of(c.model().model_type))});
   add(e, "expert_parallel.autoep_size", std::int64_t{c.plan().expert.ep});
@@ -116,12 +120,7 @@ std::vector<FieldRule> make_deepspeed_fields() {
          add(e, "zero_optimization.stage", std::int64_t{static_cast<int>(c.plan().sharding)});
        },
        nullptr},
-      {"plan.fsdp_group",
-       [](C c, Exported& e) {
-         if (c.plan().sharding == Sharding::zero3 && c.plan().shard_instances() > 1)
-           add(e, "zero_optimization.mics_shard_size", std::int64_t{c.plan().fsdp_group});
-       },
-       nullptr},
+      {"plan.fsdp_group", nullptr, "0, anything else is refused"},
       {"plan.dispatcher", nullptr, "all-to-all; anything else is refused"},
       {"plan.dispatcher_sms", nullptr, "of dispatchers that are refused"},
       {"plan.cuda_graph",
@@ -293,8 +292,6 @@ std::vector<FieldRule> make_deepspeed_fields() {
   };
 }
 
-bool folds(C c) { return spreads_experts(c) && c.plan().attention.tp > 1; }
-
 std::vector<Refusal> make_deepspeed_refusals() {
   const char* const kFolding = "deepspeed/module_inject/auto_ep_folding.py";
   const char* const kDocs = "docs/_pages/config-json.md";
@@ -311,9 +308,6 @@ std::vector<Refusal> make_deepspeed_refusals() {
        "EP 1, or mixtral, qwen2_moe, qwen3_moe, qwen3_5_moe_text, deepseek_v2 or deepseek_v3",
        "deepspeed/module_inject/auto_ep_presets/registry.py",
        [](C c) { return spreads_experts(c) && preset_of(c.model().model_type) == nullptr; }},
-      {"plan.sharding", "AutoEP with AutoTP excludes ZeRO-3", "zero1 or zero2, TP 1, or EP 1",
-       kFolding,
-       [](C c) { return folds(c) && c.plan().sharding == Sharding::zero3; }},
       {"plan.optimizer.cpu_offload", "AutoEP with AutoTP excludes a step on the CPU",
        "0, TP 1, or EP 1", kFolding,
        [](C c) { return folds(c) && c.plan().optimizer.cpu_offload > 0; }},
@@ -326,9 +320,9 @@ std::vector<Refusal> make_deepspeed_refusals() {
        }},
       {"plan.dispatcher", "exchanges tokens by all-to-all", "alltoall", kDocs,
        [](C c) { return is_moe(c) && c.plan().dispatcher != Dispatcher::alltoall; }},
-      {"plan.fsdp_group", "shard groups (MiCS) are of ZeRO-3", "sharding zero3, or fsdp_group 0",
-       "deepspeed/runtime/engine.py",
-       [](C c) { return c.plan().sharding == Sharding::zero2 && c.plan().shard_instances() > 1; }},
+      {"plan.fsdp_group", "shard groups (MiCS) are no more", "fsdp_group 0",
+       "deepspeed/runtime/config.py",
+       [](C c) { return is_fsdp(c) && c.plan().shard_instances() > 1; }},
       {"plan.optimizer_instances", "optimizer states are sharded over all ranks", "1", kDocs,
        [](C c) { return c.plan().optimizer_instances > 1; }},
       {"plan.fp8_dispatch", "tokens travel to the experts in the model's type", "false", kDocs,

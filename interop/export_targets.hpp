@@ -17,7 +17,7 @@ inline constexpr const char* kBridgeVersion = "067f987 (2026-08-22)";
 
 // DeepSpeed takes a JSON file, ds_config.json.
 
-inline constexpr const char* kDeepSpeedVersion = "edaa722 (2026-08-22)";
+inline constexpr const char* kDeepSpeedVersion = "0.19.8";
 
 [[nodiscard]] const std::vector<FieldRule>& deepspeed_fields();
 [[nodiscard]] const std::vector<Refusal>& deepspeed_refusals();

@@ -220,6 +220,15 @@ void write_connections(C c, Exported& e) {
   const bool ordered = (p.attention.tp > 1 || p.attention.cp > 1) && c.before_blackwell &&
                        !is_fsdp(c) && !p.overlap.expert_parallel;
   if (ordered) e.environment.emplace_back("CUDA_DEVICE_MAX_CONNECTIONS", "1");
+  // Exchanges beside compute have connections and SMs of their own, as in Megatron-Bridge's recipes
+  // (scripts/performance/perf_plugins.py).
+  if (p.overlap.expert_parallel) {
+    e.environment.emplace_back("CUDA_DEVICE_MAX_CONNECTIONS", "32");
+    for (const char* pass : {"FWD", "BWD"}) {
+      e.environment.emplace_back(fmt::format("NVTE_{}_LAYERNORM_SM_MARGIN", pass),
+                                 uses_flex(c) ? "20" : "16");
+    }
+  }
   if (captures_parts(p.cuda_graph)) e.environment.emplace_back("NCCL_GRAPH_REGISTER", "0");
 }
 

@@ -237,18 +237,16 @@ TEST(ExportDeepSpeed, WritesJson) {
   EXPECT_EQ(*root.find("expert_parallel")->find("autoep_size")->as_integer(), 8);
   EXPECT_EQ(*root.find("expert_parallel")->find("preset_model")->as_string(), "mixtral");
   EXPECT_EQ(*root.find("communication_data_type")->as_string(), "fp32");
-  d.plan.fsdp_group = 4;  // MiCS is ZeRO-3's
-  EXPECT_THROW(static_cast<void>(export_plan(Target::deepspeed, {d}, "p")), ConfigError);
   d.plan.sharding = Sharding::zero3;
+  d.plan.fsdp_group = 4;  // MiCS is no more
   EXPECT_THROW(static_cast<void>(export_plan(Target::deepspeed, {d}, "p")), ConfigError);
-  d.plan.attention = {.tp = 1, .cp = 1, .dp = 16, .pp = 1};  // experts beside TP exclude ZeRO-3
-  d.plan.expert = {.etp = 1, .ep = 4, .edp = 4};
+  d.plan.fsdp_group = 0;
   d.plan.optimizer.grad_reduce = DType::bf16;
   const Exported groups = export_plan(Target::deepspeed, {d}, "plan");
-  EXPECT_THAT(values_of(groups, "zero_optimization.mics_shard_size"), ElementsAre("4"));
   EXPECT_THAT(values_of(groups, "communication_data_type"), ElementsAre("\"bf16\""));
-  d.plan.fsdp_group = 0;
-  d.plan.optimizer.cpu_offload = 0.25;  // a part is ZeRO-3's
+  d.plan.optimizer.cpu_offload = 0.25;  // a part is ZeRO-3's; not beside experts and TP
+  EXPECT_THROW(static_cast<void>(export_plan(Target::deepspeed, {d}, "p")), ConfigError);
+  d.plan.attention = {.tp = 1, .cp = 1, .dp = 16, .pp = 1};
   const Exported host = export_plan(Target::deepspeed, {d}, "plan");
   EXPECT_THAT(values_of(host, "zero_optimization.offload_optimizer.device"),
               ElementsAre("\"cpu\""));

@@ -154,6 +154,21 @@ TEST(ExportMegatron, WritesShardGroupsAndGradientTypes) {
             "a torch.dtype; in Python: cfg.ddp.megatron_fsdp_grad_comm_dtype = torch.bfloat16");
 }
 
+// As Megatron-Bridge's recipes set it.
+TEST(ExportMegatron, ExchangesBesideComputeHaveConnections) {
+  PlanDocument d = sample("mixtral-8x7b");
+  d.plan.attention = {.tp = 2, .cp = 1, .dp = 32, .pp = 1};
+  d.plan.expert = {.etp = 1, .ep = 8, .edp = 8};
+  d.plan.overlap.expert_parallel = true;
+  using Variable = std::pair<std::string, std::string>;
+  EXPECT_THAT(export_plan(Target::megatron, {d}, "p").environment,
+              ElementsAre(Variable{"CUDA_DEVICE_MAX_CONNECTIONS", "32"},
+                          Variable{"NVTE_FWD_LAYERNORM_SM_MARGIN", "16"},
+                          Variable{"NVTE_BWD_LAYERNORM_SM_MARGIN", "16"}));
+  d.plan.dispatcher = Dispatcher::deepep;
+  EXPECT_EQ(export_plan(Target::megatron, {d}, "p").environment.back().second, "20");
+}
+
 // There is nobody to send to (core/transformer/moe/token_dispatcher.py:1836).
 TEST(ExportMegatron, FusedDispatchersAloneAreAllToAll) {
   PlanDocument d = sample("mixtral-8x7b");
