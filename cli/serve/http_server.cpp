@@ -40,8 +40,8 @@ void be_patient(Tcp::socket& socket, int seconds) {
   setsockopt(socket.native_handle(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 }
 
-// Reads and forgets what a client still sends of a question that was refused. To close with bytes unread
-// resets the connection, and the client may lose the answer.
+// Reads and forgets what a client still sends of a question that was refused. To close with bytes
+// unread resets the connection, and the client may lose the answer.
 void drain(Tcp::socket& socket) {
   be_patient(socket, kPatienceAtTheEnd);
   error_code wrong;

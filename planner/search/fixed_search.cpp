@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Best-first branch and bound over the plan tree: the nodes with the smallest bounds first, in
 // rounds of a fixed size, and some of every depth, so that there are plans early. The search ends
-// when no bound is below the K-th best estimate, so the answer is that of pricing every plan. Rounds
-// are merged in order: the number of threads changes nothing.
+// when no bound is below the K-th best estimate, so the answer is that of pricing every plan.
+// Rounds are merged in order: the number of threads changes nothing.
 #include "planner/search/fixed_search.hpp"
 
 #include <algorithm>

@@ -64,7 +64,8 @@ Seconds NodeOpener::grid_bound(const Node& grid) {
 Opened NodeOpener::open(const Node& node, Seconds cutoff) {
   Opened opened = open_once(node, cutoff);
   const auto refined_in_vain = [&] {
-    if (opened.children.size() != 1 || !opened.rejected.empty() || !opened.priced.empty()) return false;
+    const bool alone = opened.rejected.empty() && opened.priced.empty();
+    if (opened.children.size() != 1 || !alone) return false;
     const Node& child = opened.children.front();
     return child.level == node.level && child.memory == node.memory &&
            child.meshes == node.meshes && child.stage > node.stage &&

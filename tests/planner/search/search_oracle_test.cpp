@@ -339,7 +339,9 @@ TEST(SearchOracle, BoundsAreAdmissible) {
       EXPECT_LE(least_of(of_mesh), step);
       EXPECT_LE(least_of([&](const Plan& m) { return bounds.mesh(m, state, e.step).peak_bytes; }),
                 e.peak_bytes());
-      EXPECT_LE(least_of([&](const Plan& m) { return bounds.whole_mesh(m, state, e.step).base(); }), step);
+      EXPECT_LE(
+          least_of([&](const Plan& m) { return bounds.whole_mesh(m, state, e.step).base(); }),
+          step);
       EXPECT_LE(least_of([&](const Plan& m) {
                   return bounds.graph(m, plan.cuda_graph, state, e.step).base();
                 }),
