@@ -3,6 +3,7 @@
 #include "planner/search/node_opener.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <string_view>
@@ -12,6 +13,16 @@
 #include "simulator/layer_library.hpp"
 
 namespace pleat {
+
+namespace {
+
+// For keys.
+std::pair<std::int32_t, std::int32_t> bits_of(Seconds time) {
+  const auto bits = std::bit_cast<std::uint64_t>(time.base());
+  return {static_cast<std::int32_t>(bits), static_cast<std::int32_t>(bits >> 32)};
+}
+
+}  // namespace
 
 NodeOpener::NodeOpener(const PlanTree& tree, PlanPrices& prices, const ClusterSpec& cluster,
                        std::int64_t usable)
@@ -468,8 +479,9 @@ void NodeOpener::open_below(const Node& node, Seconds cutoff, Opened& opened) {
 // All settings of a family ask for the same bounds.
 PlanBounds NodeOpener::family_with_choice(Node node, Seconds cutoff) {
   node.setting = tree_.family_of(node.setting);
+  const auto bits = bits_of(cutoff);
   return *with_choice_.get(
-      {{node.mesh, node.meshes, node.setting, node.memory}},
+      {{node.mesh, node.meshes, node.setting, node.memory, bits.first, bits.second}},
       [&] { return std::make_shared<const PlanBounds>(family_bounds(node, cutoff)); },
       [](const PlanBounds&) { return std::size_t{1}; });
 }
@@ -478,8 +490,9 @@ PlanBounds NodeOpener::family_with_choice(Node node, Seconds cutoff) {
 std::shared_ptr<const std::vector<PlanBounds>> NodeOpener::bounds_by_choice(Node node,
                                                                         Seconds cutoff) {
   node.memory = 0;
+  const auto bits = bits_of(cutoff);
   return by_choice_.get(
-      {{node.mesh, node.meshes, node.setting}},
+      {{node.mesh, node.meshes, node.setting, bits.first, bits.second}},
       [&] {
         const Schedule smallest =
             schedule_of(tree_.plan_of(node), tree_.problem.workload);

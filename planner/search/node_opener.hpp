@@ -117,10 +117,12 @@ class NodeOpener {
   std::int64_t usable_;
   std::int64_t host_;  // bytes of a node; 0: unknown
   int gpus_per_node_;
-  // BoundTable::family, by meshes, family and memory choice.
-  Recent<NumberKey<4>, PlanBounds, KeyHash> with_choice_{400'000};  // 50 MB
-  // BoundTable::by_choice, by meshes and setting.
-  Recent<NumberKey<3>, std::vector<PlanBounds>, KeyHash> by_choice_{2'000'000};  // bounds: 32 MB
+  // Bounds depend on the cutoff. It is part of the keys: what was forgotten and is asked for again
+  // is then the same, whatever threads do.
+  // BoundTable::family, by meshes, family, memory choice and cutoff.
+  Recent<NumberKey<6>, PlanBounds, KeyHash> with_choice_{400'000};  // 50 MB
+  // BoundTable::by_choice, by meshes, setting and cutoff.
+  Recent<NumberKey<5>, std::vector<PlanBounds>, KeyHash> by_choice_{2'000'000};  // bounds: 32 MB
 };
 
 }  // namespace pleat
