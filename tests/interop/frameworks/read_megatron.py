@@ -178,6 +178,10 @@ OLDER = {
         "overlap in a graph of the whole iteration",
     "moe_shared_expert_overlap only works with alltoall token dispatcher":
         "overlap of the shared expert with the flex dispatcher",
+    "Currently context parallelism is not supported by DSAttention":
+        "context parallelism of sparse attention",
+    "Gated delta net does not support context parallel":
+        "context parallelism of gated delta networks",
 }
 
 # Said to the trainer, the optimizer or the data, not to TransformerConfig.
