@@ -359,6 +359,11 @@ Exported to_bridge(const ExportContext& c, const Exported& megatron) {
     if (!has(out, reset.member)) add(out, reset.member, {reset.value});
   write_optimizer_types(megatron, out);
   write_overlaps(megatron, out);
+  // Its set-up would write a size of its own over the data parallel one.
+  if (const auto size = std::ranges::find(out.settings, "ddp.bucket_size", &Setting::name);
+      size != out.settings.end()) {
+    add(out, "++comm_overlap.bucket_size", std::vector<std::string>(size->values));
+  }
   if (c.model().model_type == "llama") nest_transformer(out);
   out.notes.push_back("the model and its sizes come from the recipe that is overridden");
   return out;

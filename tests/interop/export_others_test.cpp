@@ -53,6 +53,14 @@ TEST(ExportBridge, WhatARecipeSetsAndThePlanHasNotIsSetBack) {
   for (const Setting& s : e.settings) EXPECT_EQ(++times[s.name], 1) << s.name;
 }
 
+TEST(ExportBridge, TheSizeOfBucketsSurvivesTheSetUpOfOverlap) {
+  PlanDocument d = sample("mixtral-8x7b");
+  d.plan.ddp_bucket_size = 1 << 20;
+  const Exported e = export_plan(Target::megatron_bridge, {d}, "plan");
+  EXPECT_THAT(values_of(e, "ddp.bucket_size"), ElementsAre("1048576"));
+  EXPECT_THAT(values_of(e, "++comm_overlap.bucket_size"), ElementsAre("1048576"));
+}
+
 // Hydra would read the layout's parentheses itself; the chunks are not counted in it there.
 TEST(ExportBridge, LayoutsAreQuotedAndHaveTheirChunks) {
   PlanDocument d = sample("mixtral-8x7b");

@@ -178,6 +178,10 @@ OLDER = {
         "overlap in a graph of the whole iteration",
     "moe_shared_expert_overlap only works with alltoall token dispatcher":
         "overlap of the shared expert with the flex dispatcher",
+    "Currently context parallelism is not supported by DSAttention":
+        "context parallelism of sparse attention",
+    "Gated delta net does not support context parallel":
+        "context parallelism of gated delta networks",
 }
 
 # Said to the trainer, the optimizer or the data, not to TransformerConfig.
@@ -195,7 +199,7 @@ KNOWN = {
     "check_for_nan_in_loss_and_grad", "reuse_grad_buf_for_mxfp8_param_ag", "cuda_graph_modules",
     "moe_flex_dispatcher_num_sms", "yarn_original_max_position_embeddings", "yarn_beta_fast",
     "yarn_beta_slow", "yarn_correction_range_round_to_int", "mscale", "mscale_all_dim",
-    "rotary_scaling_factor", "rope_type",
+    "rotary_scaling_factor", "rope_type", "ddp_bucket_size",
 }
 
 
