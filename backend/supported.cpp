@@ -36,6 +36,8 @@ void check_model(Diagnostics& d, const ModelSpec& m) {
   feature(m.norm == NormKind::layer_norm &&
               (m.attention.qk_norm || m.attention.kind != AttentionKind::gqa),
           "norm", "layer norm of heads or latents");
+  feature(m.attention.wide_qk_norm, "attention.wide_qk_norm",
+          "norm of all heads' queries together");
   feature(m.attention.rope_scaling.rule == RopeRule::unknown, "attention.rope_scaling",
           "rotary positions scaled by this rule");
   const auto only_priced = [](const LayerTraits& t) {

@@ -89,7 +89,11 @@ void write_gqa(const AttentionSpec& a, Exported& e) {
     add(e, "--group-query-attention");
     add(e, "--num-query-groups", a.kv_groups);
   }
-  if (a.qk_norm) add(e, "--qk-layernorm");
+  if (a.wide_qk_norm) {
+    miss(e, "model.attention.wide_qk_norm", "true", "--qk-layernorm norms each head by itself");
+  } else if (a.qk_norm) {
+    add(e, "--qk-layernorm");
+  }
 }
 
 void write_mla(const AttentionSpec& a, std::int64_t hidden, Exported& e) {
@@ -185,7 +189,7 @@ void write_moe(const ModelSpec& m, Exported& e) {
 bool mixes_otherwise(C c) {
   return any_trait(c.model(), [](const LayerTraits& t) {
     return t.mixer == Mixer::mamba2 || t.mixer == Mixer::none || t.mixer == Mixer::kimi_delta ||
-           !t.mlp;
+           t.mixer == Mixer::mamba1 || t.mixer == Mixer::short_conv || !t.mlp;
   });
 }
 

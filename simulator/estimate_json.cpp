@@ -66,6 +66,11 @@ JsonValue estimate_json(const StepEstimate& e, const Program& program, const Clu
       .set("model_flops_per_gpu", JsonValue::finite(e.model_flops_per_gpu.base()))
       .set("mfu", JsonValue::finite(e.mfu))
       .set("mfu_of_precision", JsonValue::finite(e.mfu_of_precision));
+  if (!program.model.left_out.empty()) {
+    JsonValue list = JsonValue::array();
+    for (const std::string& what : program.model.left_out) list.push_back(what);
+    json.set("left_out", std::move(list));
+  }
   if (profile.learned) {
     json.set("learned_from_runs", static_cast<std::int64_t>(profile.learned->runs.size()));
   }

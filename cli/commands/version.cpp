@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/commands/commands.hpp"
+#include "cli/man_page.hpp"
 #include "cli/suggestions.hpp"
 #include "console/output.hpp"
 
@@ -30,9 +31,17 @@ void add_help_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("help", "Describe a command, with examples");
   const auto words = std::make_shared<std::vector<std::string>>();
   command->add_option("COMMAND", *words, "The command to describe")->type_name("")->expected(0, 2);
-  command->footer("Examples:\n  pleat help\n  pleat help plan\n  pleat help data make");
-  command->callback([&app, &action, words] {
-    action = [&app, words] {
+  const auto man = std::make_shared<bool>(false);
+  command->add_flag("--man", *man, "Print all of it as a manual page, for man(1)");
+  command->footer(
+      "Examples:\n  pleat help\n  pleat help plan\n  pleat help data make\n"
+      "  pleat help --man > ~/.local/share/man/man1/pleat.1");
+  command->callback([&app, &action, words, man] {
+    action = [&app, words, man] {
+      if (*man) {
+        print(man_page(app, version_text()));
+        return;
+      }
       std::string name;
       for (const std::string& word : *words) name += (name.empty() ? "" : " ") + word;
       const CLI::App* about = find_command(app, name);

@@ -66,6 +66,7 @@ std::string model_text(const HfImport& import, std::int64_t seq_len) {
   const double flops = model_flops_per_token(m, seq_len, FlopsConvention::bridge).base();
   text += fmt::format("\nmodel FLOPs of a token at {} tokens a sequence: {:.2f} GFLOP\n",
                       seq_len, flops / 1e9);
+  text += list_words("left out, neither counted nor priced as it is:", m.left_out);
   text += list_words("assumed, not in the file:", import.assumptions);
   text += list_words("in the file, not used:", import.unused_fields);
   return text;
@@ -95,6 +96,7 @@ std::string model_json(const HfImport& import, std::int64_t seq_len) {
       .set("seq_len", seq_len)
       .set("model_flops_per_token",
            model_flops_per_token(m, seq_len, FlopsConvention::bridge).base())
+      .set("left_out", json_list(m.left_out))
       .set("assumptions", json_list(import.assumptions))
       .set("unused_fields", json_list(import.unused_fields));
   return json.dump() + "\n";

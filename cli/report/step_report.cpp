@@ -204,6 +204,9 @@ std::vector<Fact> step_facts(const StepEstimate& e, const Problem& problem, Runt
   facts.push_back({"profile",
                    {fmt::format("{} ({})", problem.profile.name, runtime_name(runtime)),
                     fmt::format("constants {} at worst", source_name(e.source))}});
+  if (!problem.model.left_out.empty()) {
+    facts.insert(facts.end() - 1, {"left out", problem.model.left_out, "; "});
+  }
   if (const std::string& other = problem.profile.borrowed_from; !other.empty()) {
     facts.back().fields.push_back(fmt::format("measured on {}, which has the same GPU", other));
   }

@@ -66,6 +66,8 @@ bool has_mixer(const ModelSpec& m, Mixer mixer) {
 // core/ssm/mamba_mixer.py, mamba_context_parallel.py; GDN: transformer_config.py:1502).
 bool mixer_heads_split(const ModelSpec& m, std::int64_t tp, std::int64_t cp) {
   const RecurrenceSpec& r = *m.recurrence;
+  // All ranks have the state's input and output, which come from all columns.
+  if (has_mixer(m, Mixer::mamba1)) return r.value_heads % (tp * cp) == 0;
   if (r.value_heads % (tp * cp) != 0 || r.key_heads % tp != 0) return false;
   const std::int64_t groups = r.key_heads / tp;
   return groups % cp == 0 || (has_mixer(m, Mixer::mamba2) && cp % groups == 0);

@@ -13,7 +13,7 @@ namespace {
 
 // In the order of the enum.
 const std::vector<std::string> kMixerNames{"attention", "gated_delta_net", "kimi_delta", "mamba2",
-                                           "none"};
+                                           "mamba1",    "short_conv",      "none"};
 constexpr IntRange kSize{1, 1 << 20};
 constexpr IntRange kReach{0, 1 << 30};
 
@@ -52,6 +52,9 @@ RecurrenceSpec read_recurrence(ObjectReader r) {
   s.key_dim = r.integer("key_dim", kSize);
   s.value_dim = r.integer("value_dim", kSize);
   s.conv = r.integer("conv", kSize);
+  s.gate_rank = r.optional_integer("gate_rank", kSize).value_or(0);
+  s.step_rank = r.optional_integer("step_rank", kSize).value_or(0);
+  s.inner_norms = r.optional_boolean("inner_norms").value_or(false);
   r.finish();
   return s;
 }
@@ -66,6 +69,9 @@ void write_layer_kinds(JsonValue& out, const ModelSpec& m) {
         .set("key_dim", m.recurrence->key_dim)
         .set("value_dim", m.recurrence->value_dim)
         .set("conv", m.recurrence->conv);
+    if (m.recurrence->gate_rank > 0) r.set("gate_rank", m.recurrence->gate_rank);
+    if (m.recurrence->step_rank > 0) r.set("step_rank", m.recurrence->step_rank);
+    if (m.recurrence->inner_norms) r.set("inner_norms", true);
     out.set("recurrence", std::move(r));
   }
   if (!m.layer_traits.empty()) {

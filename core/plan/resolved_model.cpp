@@ -61,6 +61,7 @@ JsonValue write_attention(const AttentionSpec& a) {
   if (a.rope_scaling != RopeScaling{}) {
     out.set("rope_scaling", write_rope_scaling(a.rope_scaling));
   }
+  write_if(out, "wide_qk_norm", a.wide_qk_norm);
   write_if(out, "sinks", a.sinks);
   write_if(out, "output_gate", a.output_gate);
   write_if(out, "keys_are_values", a.keys_are_values);
@@ -92,6 +93,7 @@ AttentionSpec read_attention(ObjectReader r) {
   if (auto scaling = r.optional_object("rope_scaling")) {
     a.rope_scaling = read_rope_scaling(*scaling);
   }
+  a.wide_qk_norm = optional_flag(r, "wide_qk_norm");
   a.sinks = optional_flag(r, "sinks");
   a.output_gate = optional_flag(r, "output_gate");
   a.keys_are_values = optional_flag(r, "keys_are_values");
@@ -212,6 +214,11 @@ void write_hybrid(JsonValue& out, const ModelSpec& m) {
   write_layer_kinds(out, m);
   if (m.norms_per_layer != 2) out.set("norms_per_layer", m.norms_per_layer);
   if (m.residual_streams != 1) out.set("residual_streams", m.residual_streams);
+  if (!m.left_out.empty()) {
+    JsonValue list = JsonValue::array();
+    for (const std::string& what : m.left_out) list.push_back(what);
+    out.set("left_out", std::move(list));
+  }
 }
 
 void read_hybrid(ObjectReader& r, ModelSpec& m) {
@@ -219,6 +226,13 @@ void read_hybrid(ObjectReader& r, ModelSpec& m) {
   read_layer_kinds(r, m);
   m.norms_per_layer = r.optional_integer("norms_per_layer", {2, 4}).value_or(2);
   m.residual_streams = r.optional_integer("residual_streams", {1, 64}).value_or(1);
+  if (const JsonValue::Array* list = r.optional_array("left_out")) {
+    for (const JsonValue& item : *list) {
+      const std::string* what = item.as_string();
+      if (what == nullptr) r.problem("left_out", fmt::format("{} is no text", item.brief()));
+      m.left_out.push_back(what == nullptr ? "" : *what);
+    }
+  }
 }
 
 }  // namespace

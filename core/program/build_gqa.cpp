@@ -55,10 +55,19 @@ double softmax_scale(const AttentionSpec& a) {
 TensorId head_norm(LayerBuilder& b, TensorId x, const AttentionSpec& a, const GqaSizes& z,
                    std::int64_t columns) {
   const LocalShape& s = b.shape();
-  const TensorId wq = b.weight("q_norm", norm_dims(s.model, z.d), Bucket::dense, true);
-  const TensorId wk = b.weight("k_norm", norm_dims(s.model, z.d), Bucket::dense, true);
-  b.sum_over_tp(wq);
-  b.sum_over_tp(wk);
+  const std::vector<Band> bands = packed_bands(a, z, s.tp);  // of queries, of keys
+  const auto norm_weight = [&](const char* name, std::int64_t heads, const Band& band) {
+    const std::int64_t width = a.wide_qk_norm ? heads * z.d : z.d;
+    const TensorId w = b.weight(name, norm_dims(s.model, width), Bucket::dense, !a.wide_qk_norm);
+    if (a.wide_qk_norm) {
+      b.cut_rows(w, {band});
+    } else {
+      b.sum_over_tp(w);
+    }
+    return w;
+  };
+  const TensorId wq = norm_weight("q_norm", z.heads, bands[0]);
+  const TensorId wk = norm_weight("k_norm", z.groups, bands[1]);
   const TensorId y = b.activation("qk_norm", {{s.S}, {columns}}, s.act);
   const TensorId rstd = b.activation("qk_norm.rstd", {{s.S}, {z.heads + z.groups}}, DType::fp32);
   set_heads(b.push(OpKind::head_norm, "qk_norm", Module::qkv, {x, wq, wk}, {y, rstd}), s, a, z);

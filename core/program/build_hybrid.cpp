@@ -37,6 +37,8 @@ SmallWeights small_weights(const RecurrenceSpec& r, const RecurrenceSizes& z, Mi
       return {r.conv * mixed, z.key_heads + z.keys};
     case Mixer::mamba2:
       return {(r.conv + 1) * mixed, 3 * z.value_heads};
+    case Mixer::mamba1:  // build_state_space.cpp
+    case Mixer::short_conv:
     case Mixer::attention:
     case Mixer::none:
       break;
@@ -82,8 +84,15 @@ TensorId build_recurrence(LayerBuilder& b, TensorId x, Mixer mixer) {
   const TensorId all = b.gather_tokens("attn_norm.ag", Module::qkv, normed);
   const TensorId w_in = b.weight("in_proj", {{mixed}, {h}}, Bucket::dense);
   const TensorId projected = b.gemm("in_proj", Module::qkv, all, w_in, s.act);
-  const TensorId w_gate = b.weight("out_gate", {{z.values}, {h}}, Bucket::dense);
-  TensorId gate = b.gemm("out_gate", Module::qkv, all, w_gate, s.act);
+  TensorId gate_from = all;
+  std::int64_t gate_columns = h;
+  if (r.gate_rank > 0) {
+    const TensorId w = b.weight("out_gate_a", {{r.gate_rank}, {h}}, Bucket::dense, true);
+    gate_from = b.gemm("out_gate_a", Module::qkv, all, w, s.act);
+    gate_columns = r.gate_rank;
+  }
+  const TensorId w_gate = b.weight("out_gate", {{z.values}, {gate_columns}}, Bucket::dense);
+  TensorId gate = b.gemm("out_gate", Module::qkv, gate_from, w_gate, s.act);
   std::vector<TensorId> steer = steering(b, all, r, z, mixer);
   // Between the projections a rank of the context has all tokens and its share of the heads.
   TensorId own = projected;

@@ -24,6 +24,10 @@ TensorId mixer_block(LayerBuilder& b, TensorId x, const LayerTraits& t) {
     case Mixer::gated_delta_net:
     case Mixer::kimi_delta:
     case Mixer::mamba2: return build_recurrence(b, x, t.mixer);
+    case Mixer::mamba1:
+      return build_mamba1(b, x);
+    case Mixer::short_conv:
+      return build_short_conv(b, x);
     case Mixer::none: return x;
   }
   return x;

@@ -194,6 +194,8 @@ TensorId build_gqa(LayerBuilder&, TensorId x, const LayerTraits&);
 TensorId build_mla(LayerBuilder&, TensorId x, const LayerTraits&);
 TensorId build_compressed_attention(LayerBuilder&, TensorId x, const LayerTraits&);
 TensorId build_recurrence(LayerBuilder&, TensorId x, Mixer);
+TensorId build_mamba1(LayerBuilder&, TensorId x);
+TensorId build_short_conv(LayerBuilder&, TensorId x);
 TensorId build_mlp(LayerBuilder&, TensorId x);
 TensorId build_moe(LayerBuilder&, TensorId x);
 

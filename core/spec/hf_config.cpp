@@ -76,6 +76,11 @@ void read_gqa(HfFields& fields, const HfFamily& family, std::int64_t hidden, Att
   }
   a.v_head_dim = fields.optional_integer({"v_head_dim"}, kHeadRange).value_or(0);
   a.qk_norm = family.qk_norm;
+  if (!family.qk_norm_field.empty()) {
+    a.qk_norm = fields.boolean_or({std::string(family.qk_norm_field)}, family.qk_norm,
+                                  "the family's default");
+  }
+  a.wide_qk_norm = a.qk_norm && family.wide_qk_norm;
   a.qkv_bias =
       fields.boolean_or({std::string(family.bias_field)}, family.qkv_bias, "the family's default");
   a.out_bias = a.qkv_bias && family.bias_covers_output;
@@ -134,6 +139,14 @@ void read_gpt2(HfFields& fields, ModelSpec& m) {
   m.tied_embeddings = fields.boolean_or({"tie_word_embeddings"}, true, "the family's default");
 }
 
+// Of families that have models without experts.
+bool says_experts(HfFields& fields) {
+  const std::string name = fields.present({"n_routed_experts", "num_local_experts", "num_experts"});
+  if (!fields.has(name)) return false;
+  const std::int64_t* count = fields.reader().value().find(name)->as_integer();
+  return count == nullptr || *count > 1;  // what is no number is a problem of its own
+}
+
 void read_llama_like(HfFields& fields, const HfFamily& family, ModelSpec& m) {
   m.layers = fields.integer({"num_hidden_layers"}, "layers", kLayerRange);
   m.hidden = fields.integer({"hidden_size"}, "hidden size", kHiddenRange);
@@ -153,7 +166,7 @@ void read_llama_like(HfFields& fields, const HfFamily& family, ModelSpec& m) {
   }
   m.attention.sinks = family.sinks;
   read_hf_rope(fields, m.attention);
-  const bool moe = family.moe && (!family.moe_optional || fields.has("n_routed_experts"));
+  const bool moe = family.moe && (!family.moe_optional || says_experts(fields));
   if (moe) m.moe = read_hf_moe(fields, family);
   m.moe_layer.assign(static_cast<std::size_t>(m.layers), false);
   if (moe && m.layers > 0) m.moe_layer = read_hf_moe_layers(fields, m.layers);
@@ -183,7 +196,8 @@ void read_llama_like(HfFields& fields, const HfFamily& family, ModelSpec& m) {
                               fmt::format("{}", limit));
     }
   }
-  m.tied_embeddings = fields.boolean_or({"tie_word_embeddings"}, false, "the family's default");
+  m.tied_embeddings = fields.boolean_or({"tie_word_embeddings", "tie_embedding"}, family.tied,
+                                        "the family's default");
   m.mtp_layers =
       fields
           .optional_integer(
@@ -212,36 +226,44 @@ ModelSpec read_family(HfFields& fields, const HfFamily& family) {
   ModelSpec m;
   m.model_type = family.model_type;
   m.vocab = fields.integer({"vocab_size"}, "vocabulary", kWidthRange);
-  if (family.gpt2_names) {
+  if (family.read_all != nullptr) {
+    family.read_all(fields, m);
+  } else if (family.gpt2_names) {
     read_gpt2(fields, m);
     m.moe_layer.assign(static_cast<std::size_t>(m.layers), false);
   } else {
     read_llama_like(fields, family, m);
   }
   check_size(fields, m);
+  m.left_out = fields.left_out();
   return m;
 }
 
-void report_unknown_family(ObjectReader& reader, const std::string& model_type) {
+// A family that is not known is read as the nearest one that is, where that reads all of its
+// fields; else what it would not read is the problem. Nothing: reported.
+const HfFamily* stands_for(ObjectReader& reader, const std::string& model_type) {
   const HfFamily& near = nearest_hf_family(model_type, reader.value());
   std::string file = "";
-  Diagnostics ignored;
+  Diagnostics problems;
   std::vector<std::string> assumptions;
-  ObjectReader trial(reader.value(), "", {file, ignored});
+  ObjectReader trial(reader.value(), "", {file, problems});
   trial.find("model_type");
   HfFields fields(trial, assumptions);
   (void)read_family(fields, near);
+  const std::vector<std::string> unplaced = without_harmless(trial.unread(), reader.value());
+  if (!problems.has_errors() && unplaced.empty()) return &near;
+  const std::string reason =
+      unplaced.empty() ? problems.list().front().path + ": " + problems.list().front().message
+                       : fmt::format("its fields have no place for {}", fmt::join(unplaced, ", "));
   std::vector<std::string> names;
   for (const HfFamily& family : hf_families()) names.emplace_back(family.model_type);
-  const auto unread = trial.unread();
   reader.problem("model_type",
-                 fmt::format("unknown family \"{}\"; nearest is {}, which would {}", model_type,
-                             near.model_type,
-                             unread.empty() ? std::string("read all of it")
-                                            : fmt::format("not read: {}", fmt::join(unread, ", "))),
+                 fmt::format("unknown family \"{}\"; nearest is {}, but {}", model_type,
+                             near.model_type, reason),
                  fmt::format("known families: {}; if the model is one of them under another name, "
                              "set model_type to it",
                              fmt::join(names, ", ")));
+  return nullptr;
 }
 
 }  // namespace
@@ -270,8 +292,13 @@ HfImport read_hf_config(const std::string& text, const std::string& file_name,
   } else if (const HfFamily* family = find_hf_family(*model_type)) {
     HfFields fields(reader, import.assumptions);
     import.model = read_family(fields, *family);
-  } else {
-    report_unknown_family(reader, *model_type);
+  } else if (const HfFamily* near = stands_for(reader, *model_type)) {
+    import.assumptions.push_back(
+        fmt::format("model_type {}: not known; its fields are all of {}, whose code is assumed",
+                    *model_type, near->model_type));
+    HfFields fields(reader, import.assumptions);
+    import.model = read_family(fields, *near);
+    import.model.model_type = *model_type;
   }
   problems.throw_if_errors();
 

@@ -20,6 +20,8 @@ struct HfFamily {
   bool moe_optional = false;  // some of its models have no experts
   bool gpt2_names = false;    // n_layer, n_embd, … ; LayerNorm, biases, GELU, learned positions
   bool qk_norm = false;
+  bool wide_qk_norm = false;
+  std::string_view qk_norm_field = "";  // that may say otherwise
   bool qkv_bias = false;  // where the file does not say
   std::string_view bias_field = "attention_bias";
   bool bias_covers_output = true;  // the field adds a bias to the output projection too
@@ -38,6 +40,9 @@ struct HfFamily {
   bool gated = true;
   std::vector<std::string> activations = {"silu", "swish"};  // that the family may name
   bool sinks = false;
+  bool tied = false;  // tables, where the file does not say
+  // All of the model, of a config that is built otherwise; nullptr: as Llama's.
+  void (*read_all)(HfFields&, ModelSpec&) = nullptr;
   // Layers that differ; nullptr: all alike.
   void (*read_layers)(HfFields&, ModelSpec&) = nullptr;
 };
@@ -48,5 +53,9 @@ struct HfFamily {
 // The known family most like an unknown one: by name, else by the fields the config has.
 [[nodiscard]] const HfFamily& nearest_hf_family(const std::string& model_type,
                                                 const JsonValue& config);
+
+// Of fields that nobody read, those that may say something about the model's sizes or its work.
+[[nodiscard]] std::vector<std::string> without_harmless(std::vector<std::string> fields,
+                                                        const JsonValue& config);
 
 }  // namespace pleat

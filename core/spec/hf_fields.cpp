@@ -44,6 +44,28 @@ std::int64_t HfFields::integer_or(const FieldNames& names, IntRange range, std::
   return fallback;
 }
 
+std::optional<std::int64_t> HfFields::of_all_layers(const FieldNames& names, IntRange range) {
+  const std::string name = present(names);
+  const JsonValue* value = reader_.value().find(name);
+  if (value == nullptr || !value->is_array()) return reader_.optional_integer(name, range);
+  std::optional<std::int64_t> same;
+  for (const JsonValue& item : value->items()) {
+    const std::int64_t* entry = item.as_integer();
+    if (entry == nullptr || *entry < range.min || *entry > range.max) {
+      reader_.problem(name, fmt::format("entry {}", item.brief()),
+                      fmt::format("integers from {} to {}", range.min, range.max));
+      return std::nullopt;
+    }
+    if (same && *same != *entry) {
+      reader_.problem(name, fmt::format("{} in one layer and {} in another", *same, *entry),
+                      "the same for every layer: others are not told apart");
+      return std::nullopt;
+    }
+    same = *entry;
+  }
+  return same;
+}
+
 double HfFields::number_or(const FieldNames& names, DoubleRange range, double fallback,
                            const std::string& why) {
   const std::string name = present(names);

@@ -35,12 +35,18 @@ class HfFields {
   std::string present(const FieldNames&);
   // Whether the field was there with a good value, or there with a bad one (already reported).
   [[nodiscard]] bool has(const std::string& name) const;
+  // What the model has and a ModelSpec does not tell: never silently.
+  void leave_out(std::string text) { left_out_.push_back(std::move(text)); }
+  [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
+  // A number, or a list with the same number for every layer.
+  std::optional<std::int64_t> of_all_layers(const FieldNames&, IntRange);
   void assume(std::string text) { assumptions_.push_back(std::move(text)); }
   ObjectReader& reader() { return reader_; }
 
  private:
   ObjectReader& reader_;
   std::vector<std::string>& assumptions_;
+  std::vector<std::string> left_out_;
 };
 
 }  // namespace pleat

@@ -32,8 +32,9 @@ std::vector<std::int64_t> per_layer(ObjectReader& reader, const std::string& nam
   return list;
 }
 
-// One of `names` a layer, as an index into them.
-std::vector<std::size_t> words_per_layer(ObjectReader& reader, const std::string& name,
+}  // namespace
+
+std::vector<std::size_t> words_of_layers(ObjectReader& reader, const std::string& name,
                                          std::int64_t layers,
                                          const std::vector<std::string>& names) {
   std::vector<std::size_t> list;
@@ -53,6 +54,8 @@ std::vector<std::size_t> words_per_layer(ObjectReader& reader, const std::string
   return list;
 }
 
+namespace {
+
 void allocate(ModelSpec& m) { m.layer_traits.assign(size(m.layers), {}); }
 
 const std::vector<std::string> kLayerTypes{"full_attention", "sliding_attention"};
@@ -64,11 +67,22 @@ void read_windows(HfFields& fields, ModelSpec& m) {
   const bool used = fields.reader().optional_boolean("use_sliding_window").value_or(true);
   if (!window || !used) return;
   std::vector<std::size_t> types(size(m.layers), 1);
+  // Qwen2's way: windows from this layer on.
+  const auto first = fields.optional_integer({"max_window_layers"}, {0, kLayerRange.max});
+  for (std::size_t l = 0; first && l < types.size() && l < size(*first); ++l) types[l] = 0;
   if (fields.has("layer_types"))
-    types = words_per_layer(fields.reader(), "layer_types", m.layers, kLayerTypes);
+    types = words_of_layers(fields.reader(), "layer_types", m.layers, kLayerTypes);
   allocate(m);
   for (std::size_t l = 0; l < types.size(); ++l)
     m.layer_traits[l].window = types[l] == 1 ? *window : 0;
+}
+
+void read_windows_if_used(HfFields& fields, ModelSpec& m) {
+  if (fields.reader().optional_boolean("use_sliding_window").value_or(false)) {
+    read_windows(fields, m);
+  } else {
+    fields.present({"sliding_window", "max_window_layers"});
+  }
 }
 
 void read_chunks(HfFields& fields, ModelSpec& m) {
@@ -135,7 +149,7 @@ void read_delta_net_layers(HfFields& fields, ModelSpec& m) {
   allocate(m);
   if (fields.has("layer_types")) {
     fields.reader().find("full_attention_interval");
-    const auto types = words_per_layer(fields.reader(), "layer_types", m.layers,
+    const auto types = words_of_layers(fields.reader(), "layer_types", m.layers,
                                        {"linear_attention", "full_attention"});
     for (std::size_t l = 0; l < types.size(); ++l) {
       if (types[l] == 0) m.layer_traits[l].mixer = Mixer::gated_delta_net;
@@ -150,14 +164,49 @@ void read_delta_net_layers(HfFields& fields, ModelSpec& m) {
   fields.assume("gated DeltaNet: its recurrence is priced as one operation on the attention curve");
 }
 
+namespace {
+
+void assume_kimi(HfFields& fields, const RecurrenceSpec& r) {
+  fields.assume(fmt::format(
+      "Kimi Delta Attention: the decay through a rank of one head, {} output gate; its recurrence "
+      "is priced as one operation on the attention curve",
+      r.gate_rank > 0 ? "so the" : "a full"));
+}
+
+// As transformers writes it.
+void read_kimi_layer_types(HfFields& fields, ModelSpec& m) {
+  RecurrenceSpec r;
+  r.key_heads = r.value_heads =
+      fields.integer({"linear_num_heads"}, "heads of Kimi Delta Attention", {1, 65'536});
+  r.key_dim = r.value_dim = fields.integer({"linear_head_dim"}, "size of a head", {1, 65'536});
+  r.conv = fields.integer({"linear_conv_kernel_dim"}, "width of the convolution", {1, 1024});
+  r.gate_rank = r.value_dim;
+  m.recurrence = r;
+  allocate(m);
+  const auto types = words_of_layers(fields.reader(), "layer_types", m.layers,
+                                     {"linear_attention", "full_attention"});
+  for (std::size_t l = 0; l < types.size(); ++l) {
+    if (types[l] == 0) m.layer_traits[l].mixer = Mixer::kimi_delta;
+  }
+  assume_kimi(fields, r);
+}
+
+}  // namespace
+
 void read_kimi_layers(HfFields& fields, ModelSpec& m) {
   m.attention.output_gate = fields.reader().optional_boolean("mla_use_output_gate").value_or(false);
+  if (fields.has("layer_types") && !fields.has("linear_attn_config")) {
+    read_kimi_layer_types(fields, m);
+    return;
+  }
   auto linear = fields.reader().optional_object("linear_attn_config");
   if (!linear) return;
   RecurrenceSpec r;
   r.key_heads = r.value_heads = linear->integer("num_heads", {1, 65'536});
   r.key_dim = r.value_dim = linear->integer("head_dim", {1, 65'536});
   r.conv = linear->integer("short_conv_kernel_size", {1, 1024});
+  const bool full = linear->optional_boolean("use_full_rank_gate").value_or(false);
+  r.gate_rank = full ? 0 : r.value_dim;
   m.recurrence = r;
   allocate(m);
   for (const JsonValue& item : linear->array("kda_layers")) {  // counted from 1
@@ -169,9 +218,7 @@ void read_kimi_layers(HfFields& fields, ModelSpec& m) {
       m.layer_traits[size(*layer - 1)].mixer = Mixer::kimi_delta;
     }
   }
-  fields.assume(
-      "Kimi Delta Attention: the decay through a rank of one head, a full output gate; its "
-      "recurrence is priced as one operation on the attention curve");
+  assume_kimi(fields, r);
   if (fields.has("attn_res_block_size")) {
     fields.assume("attention over earlier layers' outputs (attn_res_block_size) is left out");
   }
@@ -233,7 +280,7 @@ void read_indexed_layers(HfFields& fields, ModelSpec& m) {
   a.index_top_k = fields.integer({"index_topk"}, "keys that the indexer keeps", {1, 1 << 30});
   std::vector<std::size_t> types(size(m.layers), 0);
   if (fields.has("indexer_types"))
-    types = words_per_layer(fields.reader(), "indexer_types", m.layers, {"full", "shared"});
+    types = words_of_layers(fields.reader(), "indexer_types", m.layers, {"full", "shared"});
   allocate(m);
   for (std::size_t l = 0; l < types.size(); ++l) {
     m.layer_traits[l].sparse = true;

@@ -7,18 +7,29 @@
 namespace pleat {
 namespace {
 
+const FieldNames kExperts{"num_experts", "num_local_experts", "n_routed_experts",
+                          "moe_num_experts"};
+const FieldNames kTopK{"num_experts_per_tok",
+                       "experts_per_token",
+                       "num_experts_per_token",
+                       "top_k_experts",
+                       "moe_k",
+                       "moe_topk"};
+const FieldNames kSharedCounts{"n_shared_experts", "num_shared_experts", "moe_num_shared_experts",
+                               "num_shared_expert"};
+
 std::int64_t read_shared_ffn(HfFields& fields, const HfFamily& family, std::int64_t expert_ffn) {
   const FieldNames widths{"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size",
                           "shared_intermediate_size"};
   if (const auto width = fields.optional_integer(widths, {0, kWidthRange.max})) {
-    fields.reader().find("n_shared_experts");
+    fields.present(kSharedCounts);
     return *width;
   }
-  if (family.shared_is_expert) {
+  if (family.shared_is_expert && !fields.has("num_shared_expert")) {
     fields.assume("one shared expert, as wide as a routed one (the family's code)");
     return expert_ffn;
   }
-  const auto count = fields.optional_integer({"n_shared_experts", "num_shared_experts"}, {0, 1024});
+  const auto count = fields.of_all_layers(kSharedCounts, {0, 1024});
   return count.value_or(0) * expert_ffn;
 }
 
@@ -66,8 +77,7 @@ void read_router(HfFields& fields, const HfFamily& family, MoeSpec& moe) {
 void check(HfFields& fields, const MoeSpec& moe) {
   if (moe.experts == 0 || moe.top_k == 0) return;  // reported already
   ObjectReader& reader = fields.reader();
-  const std::string top_k_name = fields.present(
-      {"num_experts_per_tok", "experts_per_token", "num_experts_per_token", "top_k_experts"});
+  const std::string top_k_name = fields.present(kTopK);
   if (moe.top_k > moe.experts) {
     reader.problem(top_k_name, fmt::format("top-k {} > {} experts", moe.top_k, moe.experts),
                    fmt::format("allowed: from 1 to {}", moe.experts));
@@ -107,6 +117,19 @@ std::vector<bool> read_frequency_list(HfFields& fields, std::int64_t layers) {
   return moe;
 }
 
+// ERNIE: every so many layers of a range, the last included; -1: to the last.
+std::vector<bool> read_range(HfFields& fields, std::int64_t layers) {
+  const auto first =
+      fields.optional_integer({"moe_layer_start_index"}, {0, kLayerRange.max}).value_or(0);
+  auto last = fields.optional_integer({"moe_layer_end_index"}, {-1, kLayerRange.max}).value_or(-1);
+  if (last < 0) last = layers - 1;
+  const auto every = fields.optional_integer({"moe_layer_interval"}, kLayerRange).value_or(1);
+  std::vector<bool> moe;
+  for (std::int64_t i = 0; i < layers; ++i)
+    moe.push_back(i >= first && i <= last && (i + 1) % every == 0);
+  return moe;
+}
+
 std::vector<bool> read_type_list(HfFields& fields, std::int64_t layers) {
   std::vector<bool> moe;
   const JsonValue::Array* items = fields.reader().optional_array("mlp_layer_types");
@@ -132,15 +155,19 @@ std::vector<bool> read_type_list(HfFields& fields, std::int64_t layers) {
 
 MoeSpec read_hf_moe(HfFields& fields, const HfFamily& family) {
   MoeSpec moe;
-  moe.experts =
-      fields.integer({"num_experts", "num_local_experts", "n_routed_experts"},
-                     "experts; without them the model is dense, of another family", kExpertRange);
-  moe.top_k = fields.integer(
-      {"num_experts_per_tok", "experts_per_token", "num_experts_per_token", "top_k_experts"},
-      "top_k", kExpertRange);
-  moe.ffn = family.expert_ffn_is_intermediate
-                ? fields.integer({"intermediate_size"}, "FFN width of an expert", kWidthRange)
-                : fields.integer({"moe_intermediate_size"}, "FFN width of an expert", kWidthRange);
+  moe.experts = fields.integer(
+      kExperts, "experts; without them the model is dense, of another family", kExpertRange);
+  const bool top_k = fields.has(fields.present(kTopK));
+  moe.top_k = top_k ? fields.of_all_layers(kTopK, kExpertRange).value_or(0)
+                    : fields.integer(kTopK, "top_k", kExpertRange);
+  const FieldNames width{"moe_intermediate_size"};
+  if (fields.has(width.front())) {
+    moe.ffn = fields.of_all_layers(width, kWidthRange).value_or(0);
+  } else if (family.expert_ffn_is_intermediate) {
+    moe.ffn = fields.integer({"intermediate_size"}, "FFN width of an expert", kWidthRange);
+  } else {
+    moe.ffn = fields.integer(width, "FFN width of an expert", kWidthRange);
+  }
   moe.shared_ffn = read_shared_ffn(fields, family, moe.ffn);
   moe.latent =
       fields.optional_integer({"moe_latent_size", "routed_expert_hidden_size"}, kWidthRange)
@@ -162,14 +189,21 @@ std::vector<bool> read_hf_moe_layers(HfFields& fields, std::int64_t layers) {
   if (fields.has("mlp_layer_types")) return read_type_list(fields, layers);
 
   const IntRange any{0, kLayerRange.max};
-  const auto first_dense = fields.optional_integer({"first_k_dense_replace"}, any).value_or(0);
+  if (fields.has("moe_layer_start_index") || fields.has("moe_layer_interval")) {
+    return read_range(fields, layers);
+  }
+  const auto first_dense =
+      fields.optional_integer({"first_k_dense_replace", "num_dense_layers"}, any).value_or(0);
   const auto every = fields.optional_integer({"moe_layer_freq"}, kLayerRange).value_or(1);
   const auto step =
       fields.optional_integer({"decoder_sparse_step", "interleave_moe_layer_step"}, kLayerRange)
           .value_or(1);
+  const auto period = fields.optional_integer({"expert_layer_period"}, kLayerRange);
+  const auto offset = fields.optional_integer({"expert_layer_offset"}, any).value_or(0);
   std::vector<bool> moe;
   for (std::int64_t i = 0; i < layers; ++i) {
-    moe.push_back(i >= first_dense && i % every == 0 && (i + 1) % step == 0);
+    const bool in_period = !period || i % *period == offset;
+    moe.push_back(i >= first_dense && i % every == 0 && (i + 1) % step == 0 && in_period);
   }
   if (const JsonValue::Array* dense = fields.reader().optional_array("mlp_only_layers")) {
     for (const JsonValue& item : *dense) {

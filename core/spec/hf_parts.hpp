@@ -20,6 +20,11 @@ inline constexpr IntRange kExpertRange{1, 65'536};
 inline constexpr IntRange kHiddenRange{1, 1 << 20};
 inline constexpr IntRange kWidthRange{1, 1 << 24};
 
+// One of `names` a layer, as an index into them.
+[[nodiscard]] std::vector<std::size_t> words_of_layers(ObjectReader&, const std::string& name,
+                                                       std::int64_t layers,
+                                                       const std::vector<std::string>& names);
+
 [[nodiscard]] MoeSpec read_hf_moe(HfFields&, const HfFamily&);
 
 // Which of the layers are MoE, by whichever of the families' fields the file has.
@@ -30,6 +35,8 @@ inline constexpr IntRange kWidthRange{1, 1 << 24};
 
 // `sliding_window`, on the layers that `layer_types` calls sliding_attention, or on all.
 void read_windows(HfFields&, ModelSpec&);
+// The same where use_sliding_window says so.
+void read_windows_if_used(HfFields&, ModelSpec&);
 // Llama 4: chunks of attention_chunk_size, except in every fourth layer.
 void read_chunks(HfFields&, ModelSpec&);
 // Gemma 4: the full layers have another shape than the sliding ones.
@@ -42,6 +49,22 @@ void read_delta_net_layers(HfFields&, ModelSpec&);
 void read_kimi_layers(HfFields&, ModelSpec&);
 // Nemotron-H: one letter a layer, M Mamba-2, * attention, - MLP, E experts. Sets moe_layer too.
 void read_nemotron_h_layers(HfFields&, ModelSpec&);
+// Jamba: Mamba-1, attention in every attn_layer_period-th layer.
+void read_jamba_layers(HfFields&, ModelSpec&);
+// Granite 4: Mamba-2 or attention, each with experts or an MLP. Granite 3 has multipliers alone.
+void read_granite_hybrid_layers(HfFields&, ModelSpec&);
+void leave_out_multipliers(HfFields&, ModelSpec&);
+// LFM2: short convolutions.
+void read_lfm2_layers(HfFields&, ModelSpec&);
+// Fields of one family that are left out: clip_qkv of OLMoE, biases of Phi's head and ERNIE's MLPs,
+// keys and values that Hunyuan's layers share, the norm of Ling's head.
+void leave_out_mlp_biases(HfFields&, ModelSpec&);
+void leave_out_shared_keys(HfFields&, ModelSpec&);
+void leave_out_clipping(HfFields&, ModelSpec&);
+void read_phi_parts(HfFields&, ModelSpec&);
+void read_bailing_parts(HfFields&, ModelSpec&);
+// DBRX: parts of the config in attn_config and ffn_config.
+void read_dbrx(HfFields&, ModelSpec&);
 // DeepSeek-V3.2 and GLM-5: an indexer in every layer, or where indexer_types says "full".
 void read_indexed_layers(HfFields&, ModelSpec&);
 // MiniMax-M3: blocks of keys picked by an indexer where sparse_attention_freq says so.

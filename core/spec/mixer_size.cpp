@@ -25,7 +25,7 @@ Count gqa_extras(const ModelSpec& m, const AttentionSpec& a) {
   Count count = 0;
   if (a.qkv_bias) count += d * (n + g) + (a.keys_are_values ? 0 : g * a.v_dim());
   if (a.out_bias) count += m.hidden;
-  if (a.qk_norm) count += 2 * d * norm_width(m);
+  if (a.qk_norm) count += (a.wide_qk_norm ? d * (n + g) : 2 * d) * norm_width(m);
   if (a.sinks) count += n;
   return count;
 }
@@ -107,8 +107,9 @@ Count attention_extras(const ModelSpec& m, const AttentionSpec& a, const LayerTr
 // ---- recurrences
 
 // Gates: GDN one for the output and two per head (decay, step); KDA a decay per key column through
-// a rank of one head, a step per head, a full output gate; Mamba-2 an output gate and a step per
-// head.
+// a rank of one head, a step per head, an output gate, full or through a rank; Mamba-2 an output
+// gate and a step per head; Mamba-1 an output gate, and from its inner width B, C and the columns
+// that its steps come through; a short convolution two gates.
 Count recurrence_matrices(const ModelSpec& m, Mixer mixer) {
   const RecurrenceSpec& r = *m.recurrence;
   const Count h = m.hidden, qk = r.keys(), v = r.values();
@@ -116,9 +117,14 @@ Count recurrence_matrices(const ModelSpec& m, Mixer mixer) {
     case Mixer::gated_delta_net:
       return h * (2 * qk + 2 * v + 2 * r.value_heads) + v * h;
     case Mixer::kimi_delta:
-      return h * (2 * qk + 2 * v + r.value_heads) + (h + qk) * r.key_dim + v * h;
+      return h * (2 * qk + v + r.value_heads) + (h + qk) * r.key_dim + v * h +
+             (r.gate_rank > 0 ? (h + v) * r.gate_rank : h * v);
     case Mixer::mamba2:
       return h * (2 * v + 2 * qk + r.value_heads) + v * h;
+    case Mixer::mamba1:
+      return h * 2 * v + v * (r.step_rank + 2 * qk) + r.step_rank * v + v * h;
+    case Mixer::short_conv:
+      return h * (2 * qk + v) + v * h;
     case Mixer::attention:
     case Mixer::none:
       break;
@@ -136,6 +142,11 @@ Count recurrence_extras(const ModelSpec& m, Mixer mixer) {
       return conv + r.key_heads + r.keys() + r.value_dim;
     case Mixer::mamba2:  // with the convolution's bias; decay, skip and step offset per head
       return conv + 2 * r.keys() + r.values() + 3 * r.value_heads + r.values();
+    case Mixer::mamba1:  // the convolution and the steps with a bias; decay by state, skip
+      return (r.conv + 1) * r.values() + r.values() + r.values() * r.key_dim + r.values() +
+             (r.inner_norms ? r.step_rank + 2 * r.keys() : 0);
+    case Mixer::short_conv:
+      return r.conv * r.values();
     case Mixer::attention:
     case Mixer::none:
       break;
@@ -199,6 +210,8 @@ Count mixer_parameters(const ModelSpec& m, const LayerTraits& t) {
     case Mixer::gated_delta_net:
     case Mixer::kimi_delta:
     case Mixer::mamba2:
+    case Mixer::mamba1:
+    case Mixer::short_conv:
       return recurrence_matrices(m, t.mixer) + recurrence_extras(m, t.mixer);
     case Mixer::none:
       return 0;
@@ -223,6 +236,11 @@ double mixer_linear(const ModelSpec& m, const LayerTraits& t) {
       return static_cast<double>(recurrence_matrices(m, t.mixer) +
                                  r.conv * (2 * r.keys() + r.values()));
     }
+    case Mixer::mamba1:
+    case Mixer::short_conv: {
+      const RecurrenceSpec& r = *m.recurrence;
+      return static_cast<double>(recurrence_matrices(m, t.mixer) + r.conv * r.values());
+    }
     case Mixer::mamba2: {  // Megatron counts an inner width of 2h, whatever it is
       const RecurrenceSpec& r = *m.recurrence;
       return static_cast<double>(m.hidden *
@@ -236,7 +254,10 @@ double mixer_linear(const ModelSpec& m, const LayerTraits& t) {
 
 double recurrence_core(const RecurrenceSpec& r, Mixer mixer) {
   // Delta rule: state times key, the rank-one update, its decay, state times query. State-space
-  // dual form: 7 operations per state element, two of them a multiply-add.
+  // dual form: 7 operations per state element, two of them a multiply-add. Selective scan: the
+  // decay (product and exponential), the input's share (two products), update and read (a
+  // multiply-add each) are 8. A short convolution is counted with its matrices.
+  if (mixer == Mixer::short_conv) return 0;
   const double state = static_cast<double>(r.values() * r.key_dim);
   return mixer == Mixer::mamba2 ? 3.5 * state : 4.0 * state;
 }
@@ -255,6 +276,8 @@ double mixer_core(const ModelSpec& m, const LayerTraits& t, Count seq_len,
     }
     case Mixer::gated_delta_net:
     case Mixer::kimi_delta:
+    case Mixer::mamba1:
+    case Mixer::short_conv:
       return recurrence_core(*m.recurrence, t.mixer);
     case Mixer::mamba2:
       return 7.0 * static_cast<double>(m.hidden * m.recurrence->key_dim);  // 3.5 * 2h * N

@@ -23,7 +23,15 @@ enum class RouterScore { softmax, sigmoid };
 // clamped_swiglu: gpt-oss, always gated (core/elementwise.hpp).
 enum class Activation { silu, gelu, squared_relu, clamped_swiglu };
 // What mixes the tokens of a layer.
-enum class Mixer : std::uint8_t { attention, gated_delta_net, kimi_delta, mamba2, none };
+enum class Mixer : std::uint8_t {
+  attention,
+  gated_delta_net,
+  kimi_delta,
+  mamba2,
+  mamba1,
+  short_conv,
+  none
+};
 
 struct AttentionSpec {
   AttentionKind kind = AttentionKind::gqa;
@@ -31,6 +39,7 @@ struct AttentionSpec {
   std::int64_t kv_groups = 0;
   std::int64_t head_dim = 0;  // gqa
   bool qk_norm = false;       // RMSNorm over head_dim of q and k
+  bool wide_qk_norm = false;  // the same over all heads of q, all of k (OLMoE); with qk_norm
   bool qkv_bias = false;
   bool out_bias = false;
   double rope_theta = 10000.0;
@@ -62,13 +71,19 @@ struct AttentionSpec {
 };
 
 // A recurrence in place of attention. Mamba-2 in the same words: a group's B and C are a key head's
-// key and query, the state size is key_dim, a head of the inner width is a value head.
+// key and query, the state size is key_dim, a head of the inner width is a value head. Mamba-1:
+// every column of the inner width is a value head, its B and C are one key head's. A short
+// convolution (LFM2): h heads of one column; its two gates are the keys.
 struct RecurrenceSpec {
   std::int64_t key_heads = 0;
   std::int64_t value_heads = 0;
   std::int64_t key_dim = 0;    // of one head
   std::int64_t value_dim = 0;  // of one head
   std::int64_t conv = 0;       // width of the causal convolution before it
+  std::int64_t gate_rank =
+      0;  // kimi_delta: columns that the output gate comes through; 0: directly
+  std::int64_t step_rank = 0;  // mamba1: columns that the steps come through
+  bool inner_norms = false;    // mamba1: RMSNorm of those columns, of B and of C (Jamba)
   bool operator==(const RecurrenceSpec&) const = default;
 
   [[nodiscard]] std::int64_t keys() const { return key_heads * key_dim; }
@@ -138,6 +153,8 @@ struct ModelSpec {
   std::optional<RecurrenceSpec> recurrence;      // of layers whose mixer is one
   std::int64_t norms_per_layer = 2;              // over h; 4: also after attention and MLP (Gemma)
   std::int64_t residual_streams = 1;             // hyper-connections: copies of the residual stream
+  // What the model has and this does not tell, in words: neither counted nor priced.
+  std::vector<std::string> left_out;
   bool operator==(const ModelSpec&) const = default;
 
   [[nodiscard]] LayerTraits traits(std::int64_t layer) const {

@@ -14,7 +14,10 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/hf_fields.cpp
   ${CMAKE_CURRENT_LIST_DIR}/hf_layers.cpp
   ${CMAKE_CURRENT_LIST_DIR}/hf_moe.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/hf_more_families.cpp
   ${CMAKE_CURRENT_LIST_DIR}/hf_rope.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/hf_state_space.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/hf_unknown.cpp
   ${CMAKE_CURRENT_LIST_DIR}/kernel_tables.cpp
   ${CMAKE_CURRENT_LIST_DIR}/learned.cpp
   ${CMAKE_CURRENT_LIST_DIR}/mixer_size.cpp

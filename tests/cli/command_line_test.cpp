@@ -104,6 +104,22 @@ TEST(CommandLine, EveryCommandHasHelpWithExamples) {
   }
 }
 
+// As man(1) reads it: macros that it knows at the beginning of lines, and every command.
+TEST(CommandLine, ManualPage) {
+  const Said run = run_pleat({"help", "--man"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_THAT(run.out, StartsWith(".TH PLEAT 1 "));
+  for (const std::string& command : kCommands)
+    EXPECT_THAT(run.out, HasSubstr("\n.SS \"pleat " + command + "\"\n"));
+  EXPECT_THAT(run.out, HasSubstr("\n.TP\n\\fB\\-m,\\-\\-model\\fR \\fITEXT\\fR\nName of a"));
+  for (std::size_t at = 0; (at = run.out.find("\n.", at)) != std::string::npos; ++at) {
+    const std::string macro = run.out.substr(at + 1, run.out.find_first_of(" \n", at + 1) - at - 1);
+    EXPECT_THAT(
+        (std::vector<std::string>{".TH", ".SH", ".SS", ".TP", ".PP", ".nf", ".fi", ".B", ".I"}),
+        ::testing::Contains(macro));
+  }
+}
+
 TEST(CommandLine, Version) {
   const Said run = run_pleat({"version"});
   EXPECT_EQ(run.exit_code, 0);

@@ -69,6 +69,18 @@ TEST(HappyPath, Clusters) {
   EXPECT_GE(json.find("clusters")->items().size(), 6u);
 }
 
+// What a model has and Pleat does not represent: by the model, and by every prediction.
+TEST(HappyPath, LeftOutIsSaid) {
+  EXPECT_THAT(run_pleat({"model", "jamba-v0.1"}).out,
+              HasSubstr("\nleft out, neither counted nor priced as it is:\n  Mamba-1's selective"));
+  const std::vector<std::string> request{
+      "predict", "-m", "jamba-v0.1", "-c", "h100-sxm",       "-n", "64", "--seq-len", "4096",
+      "--ep",    "16", "--pp",       "4",  "--global-batch", "256"};
+  EXPECT_THAT(run_pleat(request).out, HasSubstr("\nleft out "));
+  const JsonValue json = answered_json(request + std::vector<std::string>{"--json"});
+  EXPECT_EQ(json.find("left_out")->items().size(), 2u);
+}
+
 TEST(HappyPath, ModelDeepSeek) {
   const Said run = run_pleat({"model", "deepseek-v3"});
   EXPECT_EQ(run.exit_code, 0);

@@ -392,6 +392,11 @@ Plan comparable(const PlanDocument& d) {
   if (!moe) p.fusions.permute = p.fusions.router = true;
   p.fusions.scale_init = p.fusions.scale_order = true;  // no counterpart
   p.fp8_attention = false;  // no counterpart
+  // Megatron-LM's layout names each prediction depth.
+  const auto depths = static_cast<std::size_t>(std::max<std::int64_t>(1, d.model.mtp_layers));
+  if (const std::size_t at = p.layout.find('m');
+      at != std::string::npos && p.layout.find('m', at + 1) == std::string::npos)
+    p.layout.insert(at, depths - 1, 'm');
   return p;
 }
 

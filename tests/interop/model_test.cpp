@@ -57,6 +57,8 @@ TEST(RoundTrip, EveryExportedModelComesBack) {
       if (r.field == "model.attention.rope_scaling") want.attention.rope_scaling = {};
       if (r.field == "model.attention.rope_scaling.beta_fast")
         want.attention.rope_scaling.beta_fast = back.attention.rope_scaling.beta_fast;
+      if (r.field == "model.attention.wide_qk_norm")
+        want.attention.qk_norm = want.attention.wide_qk_norm = false;
       if (r.field == "model.mtp_traits") want.mtp_traits = back.mtp_traits;
     }
     if (want.ffn == 0) want.ffn = back.ffn;  // nothing is that wide

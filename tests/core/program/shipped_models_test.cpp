@@ -113,6 +113,8 @@ double beside_products(const ModelSpec& m) {
     const RecurrenceSpec& r = *m.recurrence;
     if (t.mixer == Mixer::gated_delta_net || t.mixer == Mixer::kimi_delta)
       work += static_cast<double>(r.conv * (2 * r.keys() + r.values()));
+    if (t.mixer == Mixer::mamba1 || t.mixer == Mixer::short_conv)
+      work += static_cast<double>(r.conv * r.values());
     if (t.mixer == Mixer::mamba2)
       work += static_cast<double>(m.hidden * (6 * m.hidden - 3 * r.values()));
   }

@@ -96,15 +96,17 @@ TEST(BadInput, Row14NoExperts) {
       model_error("qwen3-30b-a3b", "  \"num_experts\": 128,\n", ""),
       "error: config.json:1:1: num_experts: missing (experts; without them the model is dense, of "
       "another family)\n  hint: an integer from 1 to 65536; also read as num_local_experts, "
-      "n_routed_experts");
+      "n_routed_experts, moe_num_experts");
 }
 
 TEST(BadInput, Row15UnknownFamily) {
-  const std::string message = model_error("qwen3-30b-a3b", "qwen3_moe", "qwen4_moe");
-  EXPECT_EQ(
-      message.find("error: config.json:18:17: model_type: unknown family \"qwen4_moe\"; nearest is "
-                   "qwen3_moe, which would not read: architectures, attention_dropout, "),
-      0U)
+  const std::string message =
+      model_error("qwen3-30b-a3b", "\"model_type\": \"qwen3_moe\"",
+                  "\"model_type\": \"qwen4_moe\", \"expert_stride\": 2, \"tower_width\": 64");
+  EXPECT_EQ(message.find("error: config.json:18:17: model_type: unknown family \"qwen4_moe\"; "
+                         "nearest is qwen3_moe, but its fields have no place for expert_stride, "
+                         "tower_width\n"),
+            0U)
       << message;
   EXPECT_NE(message.find("hint: known families: deepseek_v3, "), std::string::npos) << message;
 }
