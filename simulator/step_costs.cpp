@@ -128,10 +128,10 @@ double lost_beside_sync(const Plan& plan, const Profile& profile) {
 
 int sync_pieces(const Plan& plan, const StageProgram& stage) {
   if (plan.vpp > 1 || stage.stage.value > 0) return plan.vpp;
-  const std::int64_t bucket =
-      plan.ddp_bucket_size > 0
-          ? plan.ddp_bucket_size
-          : std::max<std::int64_t>(40'000'000, 1'000'000LL * plan.attention.dp);
+  // Smaller buckets than Megatron's own would hide more but for what more collectives cost, which
+  // is not modelled: they count as its own.
+  const std::int64_t own = std::max<std::int64_t>(40'000'000, 1'000'000LL * plan.attention.dp);
+  const std::int64_t bucket = std::max<std::int64_t>(own, plan.ddp_bucket_size);
   std::int64_t elements = 0;
   for (const BucketState& b : stage.buckets) elements += b.elements;
   return static_cast<int>(std::max<std::int64_t>(1, (elements + bucket - 1) / bucket));
