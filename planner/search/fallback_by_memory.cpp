@@ -26,7 +26,7 @@ std::vector<Sampled> sample(const PlanTree& tree, NodeOpener& opener, Workers& w
   std::vector<Sampled> list(count);
   workers.for_each(count, [&](std::size_t i) {
     const auto mesh = static_cast<std::int32_t>(i * all / count);
-    list[i] = {mesh, opener.mesh_bounds(mesh)};
+    list[i] = {mesh, opener.bounds().mesh(mesh)};
   });
   std::erase_if(list, [&](const Sampled& s) { return s.bounds.peak_bytes > usable; });
   std::ranges::sort(list, [&](const Sampled& a, const Sampled& b) {

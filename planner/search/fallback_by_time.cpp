@@ -57,7 +57,7 @@ class GoodPlan {
   std::vector<Bounded> bounded(const std::vector<Node>& nodes, bool must_fit) {
     std::vector<Bounded> list(nodes.size());
     workers_.for_each(nodes.size(), [&](std::size_t i) {
-      list[i] = {nodes[i], opener_.family_bounds(nodes[i])};
+      list[i] = {nodes[i], opener_.bounds().family(nodes[i])};
     });
     if (must_fit) {
       std::erase_if(list, [&](const Bounded& b) { return b.bounds.peak_bytes > usable_; });
@@ -73,7 +73,7 @@ class GoodPlan {
     workers_.for_each(count, [&](std::size_t i) {
       const auto mesh = static_cast<std::int32_t>(i * all / count);
       nodes[i] = node_of(mesh, -1, 0);
-      if (opener_.mesh_bounds(mesh).peak_bytes > usable_) return;
+      if (opener_.bounds().mesh(mesh).peak_bytes > usable_) return;
       nodes[i] = node_of(mesh, usual_setting(tree_, nodes[i]), 0);
     });
     std::erase_if(nodes, [](const Node& n) { return n.setting < 0; });

@@ -164,7 +164,7 @@ class FixedSearch::Search {
     for (std::size_t done = 0; done < grids.size(); done += kGridsAtOnce) {
       if (limit_passed({})) return false;
       workers_.for_each(std::min(kGridsAtOnce, grids.size() - done), [&](std::size_t i) {
-        grids[done + i].bound = opener_.grid_bound(grids[done + i]);
+        grids[done + i].bound = opener_.bounds().grid(grids[done + i]);
       });
     }
     for (const Node& grid : grids) push(grid, best_.cutoff());

@@ -3,73 +3,24 @@
 #include "planner/search/node_opener.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <string_view>
 
-#include "core/program/compile_stage.hpp"
 #include "planner/search/stage_choice.hpp"
 #include "simulator/layer_library.hpp"
 
 namespace pleat {
-
-namespace {
-
-// For keys.
-std::pair<std::int32_t, std::int32_t> bits_of(Seconds time) {
-  const auto bits = std::bit_cast<std::uint64_t>(time.base());
-  return {static_cast<std::int32_t>(bits), static_cast<std::int32_t>(bits >> 32)};
-}
-
-}  // namespace
 
 NodeOpener::NodeOpener(const PlanTree& tree, PlanPrices& prices, const ClusterSpec& cluster,
                        std::int64_t usable)
     : tree_(tree),
       estimator_(prices.estimator),
       bounds_(prices.bounds),
+      of_(tree, prices.bounds, usable),
       usable_(usable),
       host_(static_cast<std::int64_t>(cluster.host_memory.base())),
       gpus_per_node_(cluster.gpus_per_node) {}
-
-template <class Visit>
-void NodeOpener::for_each_setting(const Node& family, const Visit& visit) const {
-  Plan plan = tree_.mesh_plan(family);
-  const auto first = static_cast<std::size_t>(family.setting);
-  for (std::size_t s = first; s < tree_.end_of_family(first); ++s) {
-    tree_.settings[s].put_into(plan);
-    if (tree_.broken_rule(plan) == nullptr) visit(s);
-  }
-}
-
-// Those that mean the same on the mesh are visited once.
-template <class Visit>
-void NodeOpener::for_each_least_work(const Node& node, const Visit& visit) const {
-  Plan plan = tree_.mesh_plan(node);
-  const Setting& first = tree_.least_work.front();
-  for (const Setting& s : tree_.least_work) {
-    if (s.exchanges_as_another(tree_.mesh_of(node), first)) continue;
-    tree_.put_least_work(s, plan);
-    visit(plan);
-  }
-}
-
-PlanBounds NodeOpener::mesh_bounds(std::int32_t mesh, Seconds cutoff) {
-  std::optional<PlanBounds> least;
-  for_each_least_work({.bound = {}, .mesh = mesh}, [&](const Plan& plan) {
-    const PlanBounds b = bounds_.mesh(plan, tree_.state_choices(plan), cutoff);
-    if (!least) least = b;
-    *least = {std::min(least->step, b.step), std::min(least->peak_bytes, b.peak_bytes)};
-  });
-  return *least;
-}
-
-Seconds NodeOpener::grid_bound(const Node& grid) {
-  Seconds least(std::numeric_limits<double>::infinity());
-  for_each_least_work(grid, [&](const Plan& plan) { least = std::min(least, bounds_.grid(plan)); });
-  return least;
-}
 
 // A node whose bound did not rise would come out of the queue next: refine it further at once.
 Opened NodeOpener::open(const Node& node, Seconds cutoff) {
@@ -109,7 +60,7 @@ Opened NodeOpener::open_grid(const Node& node, Seconds cutoff) {
   for (std::int32_t mesh = node.mesh; mesh < end;) {
     Node child{.bound = node.bound, .mesh = mesh};
     while (tree_.has_larger_group(mesh++)) ++child.meshes;
-    const PlanBounds bounds = mesh_bounds(mesh - 1, cutoff);
+    const PlanBounds bounds = of_.mesh(mesh - 1, cutoff);
     if (bounds.peak_bytes > usable_) {
       opened.rejected.push_back({"memory", tree_.plans_of(child)});
       opened.too_large.emplace_back(child.mesh, bounds.peak_bytes);
@@ -123,33 +74,16 @@ Opened NodeOpener::open_grid(const Node& node, Seconds cutoff) {
 
 Opened NodeOpener::open_mesh(const Node& node, Seconds cutoff) {
   Opened opened;
-  const Plan mesh_plan = tree_.mesh_plan(node);
-  const StateChoices& state = tree_.state_choices(mesh_plan);
-  Seconds bound(std::numeric_limits<double>::infinity());
   if (node.stage < kBounded) {
-    for_each_least_work(with_largest_group(node), [&](const Plan& plan) {
-      bound = std::min(bound, bounds_.whole_mesh(plan, state, cutoff));
-    });
     Node& refined = opened.children.emplace_back(node);
-    refined.bound = std::max(node.bound, bound);
+    refined.bound = std::max(node.bound, of_.whole_mesh(node, cutoff));
     refined.stage = kBounded;
     return opened;
   }
-  if (tree_.least_memory > 0) {
-    const MemoryChoice& all = tree_.choices[static_cast<std::size_t>(tree_.least_memory)];
-    std::int64_t least = kNoPeak;
-    for_each_least_work(node, [&](Plan plan) {
-      all.put_into(plan);
-      least = std::min(least, bounds_.least_peak(plan, state.shardings.back(), tree_.least_saved));
-    });
-    if (least > usable_) return no_memory(node, least);
-  }
-  // The host's launches are added, of the graphs that leave the fewest.
-  const CudaGraph graph = tree_.least_work.front().graph;
-  for_each_least_work(with_largest_group(node), [&](const Plan& plan) {
-    bound = std::min(bound, bounds_.graph(plan, graph, state, cutoff));
-  });
-  bound = std::max(node.bound, bound);
+  const std::int64_t least = of_.least_peak_of_mesh(node);
+  if (least > usable_) return no_memory(node, least);
+  const Plan mesh_plan = tree_.mesh_plan(node);
+  const Seconds bound = std::max(node.bound, of_.launched_mesh(node, cutoff));
   for (std::size_t e = 0; e < tree_.exchanges.size(); ++e) {
     Node child = node;
     child.bound = bound;
@@ -173,9 +107,7 @@ Opened NodeOpener::open_mesh(const Node& node, Seconds cutoff) {
 Opened NodeOpener::refine_exchange(const Node& node, Seconds cutoff) {
   Opened opened;
   Node& refined = opened.children.emplace_back(node);
-  const Plan reference = reference_of(tree_.plan_of(with_largest_group(node)));
-  refined.bound =
-      std::max(node.bound, bounds_.exchange(reference, tree_.state_choices(reference), cutoff));
+  refined.bound = std::max(node.bound, of_.exchange(node, cutoff));
   refined.stage = kBounded;
   return opened;
 }
@@ -226,38 +158,24 @@ Opened NodeOpener::open_exchange(const Node& node) {
   return opened;
 }
 
-Plan NodeOpener::reference_of(Plan plan) const {
-  put_shards(std::min(plan.sharding, Sharding::zero1), 0, plan);
-  plan.cuda_graph = tree_.least_work.front().graph;
-  return plan;
-}
-
 // Computes the next tighter bound of a family: first the family bound with the reference's layers,
 // then the smallest bound of its settings with their references' layers, last the bound with its
 // own layers. Most families are cut off before the last.
 Opened NodeOpener::refine_family(const Node& node, Seconds cutoff) {
   Opened opened;
   Node& refined = opened.children.emplace_back(node);
-  const Node fastest = with_largest_group(node);
-  const Plan plan = tree_.plan_of(fastest), reference = reference_of(plan);
   ++refined.stage;
   Seconds bound;
   if (node.stage == 0) {
-    bound = bounds_.family_by_reference(reference, plan, cutoff);
-    if (reference == plan) refined.stage = kBounded;
+    bound = of_.family_by_reference(node, cutoff);
+    if (of_.is_reference(node)) refined.stage = kBounded;
   } else if (node.stage == 1) {
-    bound = Seconds(std::numeric_limits<double>::infinity());
-    CompiledLayers compiled;  // members that differ in the order of pairs share them
-    Node one = node;
-    for_each_setting(node, [&](std::size_t s) {
-      one.setting = static_cast<std::int16_t>(s);
-      bound = std::min(bound, bound_by_reference(one, cutoff, compiled));
-    });
+    bound = of_.members_by_references(node, cutoff);
   } else {
-    const PlanBounds own = family_bounds(node, cutoff);
+    const PlanBounds own = of_.family(node, cutoff);
     bound = own.step;
     if (own.peak_bytes > usable_) {
-      const Seconds least = least_that_fits(node, cutoff);
+      const Seconds least = of_.least_that_fits(node, cutoff);
       if (std::isfinite(least.base())) bound = std::max(bound, least);
     }
   }
@@ -267,10 +185,10 @@ Opened NodeOpener::refine_family(const Node& node, Seconds cutoff) {
 
 Opened NodeOpener::open_family(const Node& node, Seconds cutoff) {
   Opened opened;
-  if (const std::int64_t least = least_of_family(node, cutoff); least > usable_) {
+  if (const std::int64_t least = of_.least_of_family(node, cutoff); least > usable_) {
     return no_memory(node, least);
   }
-  for_each_setting(node, [&](std::size_t s) {  // invalid settings were counted before
+  of_.for_each_setting(node, [&](std::size_t s) {  // invalid settings were counted before
     Node child = node;
     child.level = Level::setting;
     child.setting = static_cast<std::int16_t>(s);
@@ -279,79 +197,6 @@ Opened NodeOpener::open_family(const Node& node, Seconds cutoff) {
     opened.children.push_back(child);
   });
   return opened;
-}
-
-Seconds NodeOpener::least_that_fits(const Node& family, Seconds cutoff) {
-  Seconds least(std::numeric_limits<double>::infinity());
-  for (const PlanBounds& b : *bounds_by_choice(family, cutoff)) {
-    if (b.peak_bytes <= usable_) least = std::min(least, b.step);
-  }
-  return least;
-}
-
-std::int64_t NodeOpener::least_of_family(const Node& family, Seconds cutoff) {
-  const std::int64_t state = bounds_.least_state(tree_.plan_of(family), tree_.least_place());
-  if (state > usable_) return state;
-  if (tree_.choices_by_stage && tree_.mesh_of(family).attention.pp > 1) {
-    return least_of_stages(family);
-  }
-  const std::int64_t plain = bounds_.peak_of_family(tree_.plan_of(family));
-  if (plain <= usable_) return plain;
-  std::int64_t least = plain;
-  for (const PlanBounds& b : *bounds_by_choice(family, cutoff)) {
-    if (b.peak_bytes > 0) least = std::min(least, b.peak_bytes);
-  }
-  return least;
-}
-
-// Where stages may choose for themselves, each can have the choice that needs the least.
-std::int64_t NodeOpener::least_of_stages(const Node& family) {
-  std::vector<std::int64_t> least;
-  Node node = family;
-  for (std::size_t m = 0; m < tree_.choices.size(); ++m) {
-    node.memory = static_cast<std::int16_t>(m);
-    if (tree_.by_stage(node)) continue;
-    const std::vector<std::int64_t> peaks = bounds_.peaks_of_family(tree_.plan_of(node));
-    if (least.empty()) least = peaks;
-    for (std::size_t s = 0; s < peaks.size(); ++s) least[s] = std::min(least[s], peaks[s]);
-    if (*std::ranges::max_element(least) <= usable_) break;
-  }
-  return *std::ranges::max_element(least);
-}
-
-PlanBounds NodeOpener::family_bounds(const Node& node, Seconds cutoff) {
-  PlanBounds bounds = bounds_.family(tree_.plan_of(with_largest_group(node)), cutoff);
-  if (node.meshes > 1 && bounds.step <= cutoff) {
-    bounds.peak_bytes = bounds_.peak_of_family(tree_.plan_of(node));
-  }
-  return bounds;
-}
-
-// A larger group has more slots that are not paired, so none of the groups has the smallest bound.
-template <class BoundOf>
-Seconds NodeOpener::least_of_groups(const Node& node, const BoundOf& bound_of) const {
-  Seconds least = kAnyTime;
-  for (std::int32_t i = 0; i < node.meshes; ++i) {
-    least = std::min(least, bound_of(tree_.plan_of(of_one_mesh(node, node.mesh + i))));
-  }
-  return least;
-}
-
-Seconds NodeOpener::bound_by_reference(const Node& node, Seconds cutoff,
-                                       CompiledLayers& compiled) {
-  return least_of_groups(node, [&](const Plan& plan) {
-    return bounds_.by_reference(reference_of(plan), plan, cutoff, compiled);
-  });
-}
-
-PlanBounds NodeOpener::own_bounds(const Node& node, Seconds cutoff) {
-  if (node.meshes == 1) return bounds_.own(tree_.plan_of(node), cutoff);
-  CompiledLayers compiled;
-  PlanBounds bounds{least_of_groups(node, [&](const Plan& plan) {
-    return bounds_.own_step(plan, cutoff, compiled);
-  })};
-  if (bounds.step <= cutoff) bounds.peak_bytes = bounds_.own_peak(tree_.plan_of(node));
-  return bounds;
 }
 
 // The next tighter bound of a setting: its family's memory, then the reference's layers, then its
@@ -370,22 +215,21 @@ Opened NodeOpener::refine_setting(const Node& node, Seconds cutoff) {
       return opened;
     }
     if (tree_.by_stage(node)) {  // no faster than the plan that gives up nothing
-      refined.bound = std::max(node.bound, own_bounds(node, cutoff).step);
+      refined.bound = std::max(node.bound, of_.own(node, cutoff).step);
       refined.stage = kBounded;
     } else if (node.memory > 0) {  // the bound of the first choice is that of the setting above
-      const PlanBounds family = family_with_choice(node, cutoff);
+      const PlanBounds family = of_.family_with_choice(node, cutoff);
       refined.bound = std::max(node.bound, family.step);
       if (family.peak_bytes > usable_) {
         does_not_fit(refined, family.peak_bytes, cutoff, opened);
         return opened;
       }
     }
-    if (refined.stage < kBounded && reference_of(plan) == plan) ++refined.stage;
+    if (refined.stage < kBounded && of_.is_reference(node)) ++refined.stage;
   } else if (node.stage == 1) {
-    CompiledLayers compiled;
-    refined.bound = std::max(node.bound, bound_by_reference(node, cutoff, compiled));
+    refined.bound = std::max(node.bound, of_.by_reference(node, cutoff));
   } else {
-    const PlanBounds own = own_bounds(node, cutoff);
+    const PlanBounds own = of_.own(node, cutoff);
     refined.bound = std::max(node.bound, own.step);
     if (own.peak_bytes > usable_) {
       does_not_fit(refined, own.peak_bytes, cutoff, opened);
@@ -473,34 +317,7 @@ void NodeOpener::does_not_fit(const Node& node, std::int64_t peak, Seconds cutof
 
 void NodeOpener::open_below(const Node& node, Seconds cutoff, Opened& opened) {
   if (tree_.memory.below(node.memory).empty()) return;
-  open_fitting(node, *bounds_by_choice(node, cutoff), opened);
-}
-
-// All settings of a family ask for the same bounds.
-PlanBounds NodeOpener::family_with_choice(Node node, Seconds cutoff) {
-  node.setting = tree_.family_of(node.setting);
-  const auto bits = bits_of(cutoff);
-  return *with_choice_.get(
-      {{node.mesh, node.meshes, node.setting, node.memory, bits.first, bits.second}},
-      [&] { return std::make_shared<const PlanBounds>(family_bounds(node, cutoff)); },
-      [](const PlanBounds&) { return std::size_t{1}; });
-}
-
-// All choices below a setting ask for the same bounds.
-std::shared_ptr<const std::vector<PlanBounds>> NodeOpener::bounds_by_choice(Node node,
-                                                                        Seconds cutoff) {
-  node.memory = 0;
-  const auto bits = bits_of(cutoff);
-  return by_choice_.get(
-      {{node.mesh, node.meshes, node.setting, bits.first, bits.second}},
-      [&] {
-        const Schedule smallest =
-            schedule_of(tree_.plan_of(node), tree_.problem.workload);
-        return std::make_shared<const std::vector<PlanBounds>>(
-            bounds_.by_choice(tree_.plan_of(with_largest_group(node)), smallest, tree_.ways,
-                              usable_, cutoff));
-      },
-      [](const std::vector<PlanBounds>& bounds) { return bounds.size(); });
+  open_fitting(node, *of_.by_choice(node, cutoff), opened);
 }
 
 void NodeOpener::open_fitting(const Node& node, const std::vector<PlanBounds>& by_choice,

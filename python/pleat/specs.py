@@ -236,9 +236,9 @@ def target_arguments(
 
 def models() -> list[str]:
     """Give the names of the models that ship."""
-    return [m["name"] for m in json.loads(_core.models())]
+    return [m["name"] for m in json.loads(_core.models())["models"]]
 
 
 def clusters() -> list[str]:
     """Give the names of the clusters that ship."""
-    return [c["name"] for c in json.loads(_core.clusters())]
+    return [c["name"] for c in json.loads(_core.clusters())["clusters"]]

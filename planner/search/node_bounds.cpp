@@ -1,0 +1,208 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/search/node_bounds.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+#include "core/program/compile_stage.hpp"
+
+namespace pleat {
+namespace {
+
+// For keys.
+std::pair<std::int32_t, std::int32_t> bits_of(Seconds time) {
+  const auto bits = std::bit_cast<std::uint64_t>(time.base());
+  return {static_cast<std::int32_t>(bits), static_cast<std::int32_t>(bits >> 32)};
+}
+
+}  // namespace
+
+NodeBounds::NodeBounds(const PlanTree& tree, BoundTable& bounds, std::int64_t usable)
+    : tree_(tree), bounds_(bounds), usable_(usable) {}
+
+// Those that mean the same on the mesh are visited once.
+template <class Visit>
+void NodeBounds::for_each_least_work(const Node& node, const Visit& visit) const {
+  Plan plan = tree_.mesh_plan(node);
+  const Setting& first = tree_.least_work.front();
+  for (const Setting& s : tree_.least_work) {
+    if (s.exchanges_as_another(tree_.mesh_of(node), first)) continue;
+    tree_.put_least_work(s, plan);
+    visit(plan);
+  }
+}
+
+Seconds NodeBounds::grid(const Node& grid) {
+  Seconds least = kAnyTime;
+  for_each_least_work(grid, [&](const Plan& plan) { least = std::min(least, bounds_.grid(plan)); });
+  return least;
+}
+
+PlanBounds NodeBounds::mesh(std::int32_t mesh, Seconds cutoff) {
+  std::optional<PlanBounds> least;
+  for_each_least_work({.bound = {}, .mesh = mesh}, [&](const Plan& plan) {
+    const PlanBounds b = bounds_.mesh(plan, tree_.state_choices(plan), cutoff);
+    if (!least) least = b;
+    *least = {std::min(least->step, b.step), std::min(least->peak_bytes, b.peak_bytes)};
+  });
+  return *least;
+}
+
+Seconds NodeBounds::whole_mesh(const Node& node, Seconds cutoff) {
+  Seconds least = kAnyTime;
+  for_each_least_work(with_largest_group(node), [&](const Plan& plan) {
+    least = std::min(least, bounds_.whole_mesh(plan, tree_.state_choices(plan), cutoff));
+  });
+  return least;
+}
+
+// Of the graphs that leave the fewest launches.
+Seconds NodeBounds::launched_mesh(const Node& node, Seconds cutoff) {
+  const CudaGraph graph = tree_.least_work.front().graph;
+  Seconds least = kAnyTime;
+  for_each_least_work(with_largest_group(node), [&](const Plan& plan) {
+    least = std::min(least, bounds_.graph(plan, graph, tree_.state_choices(plan), cutoff));
+  });
+  return least;
+}
+
+std::int64_t NodeBounds::least_peak_of_mesh(const Node& node) {
+  if (tree_.least_memory <= 0) return 0;
+  const MemoryChoice& all = tree_.choices[static_cast<std::size_t>(tree_.least_memory)];
+  std::int64_t least = kNoPeak;
+  for_each_least_work(node, [&](Plan plan) {
+    all.put_into(plan);
+    const Sharding most = tree_.state_choices(plan).shardings.back();
+    least = std::min(least, bounds_.least_peak(plan, most, tree_.least_saved));
+  });
+  return least;
+}
+
+Plan NodeBounds::reference_of(Plan plan) const {
+  put_shards(std::min(plan.sharding, Sharding::zero1), 0, plan);
+  plan.cuda_graph = tree_.least_work.front().graph;
+  return plan;
+}
+
+bool NodeBounds::is_reference(const Node& node) const {
+  const Plan plan = tree_.plan_of(node);
+  return reference_of(plan) == plan;
+}
+
+Seconds NodeBounds::exchange(const Node& node, Seconds cutoff) {
+  const Plan reference = reference_of(tree_.plan_of(with_largest_group(node)));
+  return bounds_.exchange(reference, tree_.state_choices(reference), cutoff);
+}
+
+Seconds NodeBounds::family_by_reference(const Node& node, Seconds cutoff) {
+  const Plan plan = tree_.plan_of(with_largest_group(node));
+  return bounds_.family_by_reference(reference_of(plan), plan, cutoff);
+}
+
+Seconds NodeBounds::members_by_references(const Node& node, Seconds cutoff) {
+  Seconds least = kAnyTime;
+  CompiledLayers compiled;  // members that differ in the order of pairs share them
+  Node member = node;
+  for_each_setting(node, [&](std::size_t s) {
+    member.setting = static_cast<std::int16_t>(s);
+    least = std::min(least, by_reference(member, cutoff, compiled));
+  });
+  return least;
+}
+
+PlanBounds NodeBounds::family(const Node& node, Seconds cutoff) {
+  PlanBounds bounds = bounds_.family(tree_.plan_of(with_largest_group(node)), cutoff);
+  if (node.meshes > 1 && bounds.step <= cutoff) {
+    bounds.peak_bytes = bounds_.peak_of_family(tree_.plan_of(node));
+  }
+  return bounds;
+}
+
+PlanBounds NodeBounds::family_with_choice(Node node, Seconds cutoff) {
+  node.setting = tree_.family_of(node.setting);
+  const auto bits = bits_of(cutoff);
+  return *with_choice_.get(
+      {{node.mesh, node.meshes, node.setting, node.memory, bits.first, bits.second}},
+      [&] { return std::make_shared<const PlanBounds>(family(node, cutoff)); },
+      [](const PlanBounds&) { return std::size_t{1}; });
+}
+
+Seconds NodeBounds::least_that_fits(const Node& family, Seconds cutoff) {
+  Seconds least = kAnyTime;
+  for (const PlanBounds& b : *by_choice(family, cutoff)) {
+    if (b.peak_bytes <= usable_) least = std::min(least, b.step);
+  }
+  return least;
+}
+
+std::int64_t NodeBounds::least_of_family(const Node& family, Seconds cutoff) {
+  const std::int64_t state = bounds_.least_state(tree_.plan_of(family), tree_.least_place());
+  if (state > usable_) return state;
+  if (tree_.choices_by_stage && tree_.mesh_of(family).attention.pp > 1) {
+    return least_of_stages(family);
+  }
+  const std::int64_t plain = bounds_.peak_of_family(tree_.plan_of(family));
+  if (plain <= usable_) return plain;
+  std::int64_t least = plain;
+  for (const PlanBounds& b : *by_choice(family, cutoff)) {
+    if (b.peak_bytes > 0) least = std::min(least, b.peak_bytes);
+  }
+  return least;
+}
+
+// Where stages may choose for themselves, each can have the choice that needs the least.
+std::int64_t NodeBounds::least_of_stages(const Node& family) {
+  std::vector<std::int64_t> least;
+  Node node = family;
+  for (std::size_t m = 0; m < tree_.choices.size(); ++m) {
+    node.memory = static_cast<std::int16_t>(m);
+    if (tree_.by_stage(node)) continue;
+    const std::vector<std::int64_t> peaks = bounds_.peaks_of_family(tree_.plan_of(node));
+    if (least.empty()) least = peaks;
+    for (std::size_t s = 0; s < peaks.size(); ++s) least[s] = std::min(least[s], peaks[s]);
+    if (*std::ranges::max_element(least) <= usable_) break;
+  }
+  return *std::ranges::max_element(least);
+}
+
+// A larger group has more slots that are not paired, so none of the groups has the smallest bound.
+template <class BoundOf>
+Seconds NodeBounds::least_of_groups(const Node& node, const BoundOf& bound_of) const {
+  Seconds least = kAnyTime;
+  for (std::int32_t i = 0; i < node.meshes; ++i) {
+    least = std::min(least, bound_of(tree_.plan_of(of_one_mesh(node, node.mesh + i))));
+  }
+  return least;
+}
+
+Seconds NodeBounds::by_reference(const Node& node, Seconds cutoff, CompiledLayers& compiled) {
+  return least_of_groups(node, [&](const Plan& plan) {
+    return bounds_.by_reference(reference_of(plan), plan, cutoff, compiled);
+  });
+}
+
+PlanBounds NodeBounds::own(const Node& node, Seconds cutoff) {
+  CompiledLayers compiled;
+  PlanBounds bounds{least_of_groups(
+      node, [&](const Plan& plan) { return bounds_.own_step(plan, cutoff, compiled); })};
+  if (bounds.step <= cutoff) bounds.peak_bytes = bounds_.own_peak(tree_.plan_of(node));
+  return bounds;
+}
+
+std::shared_ptr<const std::vector<PlanBounds>> NodeBounds::by_choice(Node node, Seconds cutoff) {
+  node.memory = 0;
+  const auto bits = bits_of(cutoff);
+  return by_choice_.get(
+      {{node.mesh, node.meshes, node.setting, bits.first, bits.second}},
+      [&] {
+        const Schedule smallest = schedule_of(tree_.plan_of(node), tree_.problem.workload);
+        return std::make_shared<const std::vector<PlanBounds>>(
+            bounds_.by_choice(tree_.plan_of(with_largest_group(node)), smallest, tree_.ways,
+                              usable_, cutoff));
+      },
+      [](const std::vector<PlanBounds>& bounds) { return bounds.size(); });
+}
+
+}  // namespace pleat

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// What no plan of a node goes below: bounds of plans (bounds.hpp), put together for all that a node
+// of the search tree stands for. A node with several meshes takes the time of the largest group of
+// microbatches and the memory of the smallest.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "planner/bounds/bounds.hpp"
+#include "planner/search/plan_prices.hpp"
+#include "planner/space/plan_tree.hpp"
+
+namespace pleat {
+
+inline constexpr Seconds kAnyTime{std::numeric_limits<double>::infinity()};
+inline constexpr std::int64_t kNoPeak = std::numeric_limits<std::int64_t>::max();
+
+// Where a function takes a cutoff, the bound holds for plans that take no longer. Functions may be
+// called from several threads.
+class NodeBounds {
+ public:
+  // The references must outlive it. `usable`: bytes of a GPU.
+  NodeBounds(const PlanTree&, BoundTable&, std::int64_t usable);
+
+  // Of all plans of a grid; of a mesh, by its index: time, and state alone.
+  [[nodiscard]] Seconds grid(const Node&);
+  [[nodiscard]] PlanBounds mesh(std::int32_t mesh, Seconds cutoff = kAnyTime);
+  // Of a mesh, with the step's own operations; with the host's launches, too.
+  [[nodiscard]] Seconds whole_mesh(const Node&, Seconds cutoff);
+  [[nodiscard]] Seconds launched_mesh(const Node&, Seconds cutoff);
+  // Bytes of a mesh's plans, whatever they give up. 0: nothing is known.
+  [[nodiscard]] std::int64_t least_peak_of_mesh(const Node&);
+  [[nodiscard]] Seconds exchange(const Node&, Seconds cutoff);
+
+  // Of a family: with its reference's layers, with those of its settings' references, and with its
+  // own. The reference of a plan has ZeRO-1 at most and the CUDA graphs that launch least: the
+  // exchanges of more sharding and more launches only add time. Many families have the same one.
+  [[nodiscard]] bool is_reference(const Node&) const;
+  [[nodiscard]] Seconds family_by_reference(const Node&, Seconds cutoff);
+  [[nodiscard]] Seconds members_by_references(const Node&, Seconds cutoff);
+  [[nodiscard]] PlanBounds family(const Node&, Seconds cutoff = kAnyTime);
+  // The same with the node's memory choice. All settings of a family share it.
+  [[nodiscard]] PlanBounds family_with_choice(Node, Seconds cutoff);
+  // A lower bound on the bytes of the family's plans. Any value that fits where it does not matter.
+  [[nodiscard]] std::int64_t least_of_family(const Node&, Seconds cutoff);
+  // The choice that saves nothing does not fit: a bound of those that do; nothing fits: infinite.
+  [[nodiscard]] Seconds least_that_fits(const Node& family, Seconds cutoff);
+
+  // Of a setting with its memory choice: with its reference's layers, and with its own.
+  [[nodiscard]] Seconds by_reference(const Node& node, Seconds cutoff) {
+    CompiledLayers compiled;
+    return by_reference(node, cutoff, compiled);
+  }
+  [[nodiscard]] PlanBounds own(const Node&, Seconds cutoff);
+  // By memory choice, of the setting. All choices below a setting share them.
+  [[nodiscard]] std::shared_ptr<const std::vector<PlanBounds>> by_choice(Node, Seconds cutoff);
+
+  template <class Visit>  // the valid settings of a family, without memory choice
+  void for_each_setting(const Node& family, const Visit& visit) const {
+    Plan plan = tree_.mesh_plan(family);
+    const auto first = static_cast<std::size_t>(family.setting);
+    for (std::size_t s = first; s < tree_.end_of_family(first); ++s) {
+      tree_.settings[s].put_into(plan);
+      if (tree_.broken_rule(plan) == nullptr) visit(s);
+    }
+  }
+
+ private:
+  [[nodiscard]] Plan reference_of(Plan) const;
+  [[nodiscard]] Seconds by_reference(const Node&, Seconds cutoff, CompiledLayers&);
+  [[nodiscard]] std::int64_t least_of_stages(const Node& family);
+  template <class Visit>  // plans of the mesh with the least work (PlanTree::least_work)
+  void for_each_least_work(const Node&, const Visit&) const;
+  template <class BoundOf>  // the least of the plans of the node's meshes
+  [[nodiscard]] Seconds least_of_groups(const Node&, const BoundOf&) const;
+
+  const PlanTree& tree_;
+  BoundTable& bounds_;
+  std::int64_t usable_;
+  // Bounds depend on the cutoff. It is part of the keys: what was forgotten and is asked for again
+  // is then the same, whatever threads do.
+  // BoundTable::family, by meshes, family, memory choice and cutoff.
+  Recent<NumberKey<6>, PlanBounds, KeyHash> with_choice_{400'000};  // 50 MB
+  // BoundTable::by_choice, by meshes, setting and cutoff.
+  Recent<NumberKey<5>, std::vector<PlanBounds>, KeyHash> by_choice_{2'000'000};  // bounds: 32 MB
+};
+
+}  // namespace pleat
