@@ -135,6 +135,29 @@ TEST(Search, ALimitBeforeAnyPlanStillGivesOne) {
   EXPECT_EQ(counted(late), late.enumerated);
 }
 
+// Nodes with the smallest bounds come first, and most of these do not fit: without dives there are
+// no plans for a long time.
+TEST(Search, PlansComeLongBeforeTheEnd) {
+  WorkloadSpec workload;
+  workload.seq_len = 4096;
+  workload.global_batch = 512;
+  const Problem problem{load_model("mixtral-8x7b").model, load_cluster("h100-sxm"), workload,
+                        load_profile("h100-sxm-megatron")};
+  SearchConfig config = small_search(32);
+  config.numerics.front().precision = Precision::bf16;
+  config.pin<"tp">() = {1, 2};
+  const SearchResult whole = search(problem, config);
+  ASSERT_TRUE(whole.optimal);
+  config.max_rounds = 128;  // of some 550
+  const SearchResult cut = search(problem, config);
+  EXPECT_FALSE(cut.optimal);
+  EXPECT_GT(cut.priced, 0);
+  EXPECT_EQ(cut.fallback_priced, 0);  // found by the search itself
+  ASSERT_FALSE(cut.best.empty());
+  EXPECT_LE(cut.best.front().estimate.step, 1.1 * whole.best.front().estimate.step);
+  EXPECT_LE(cut.bound, whole.best.front().estimate.step);
+}
+
 // Meshes with and without stages in one NVLink domain, where threads ask for bounds in any order.
 TEST(Search, CountsAreTheSameAtAnyNumberOfThreads) {
   WorkloadSpec workload;
