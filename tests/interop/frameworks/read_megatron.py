@@ -342,7 +342,8 @@ class Reader:
                "layers": [layers_of(config, r) for r in range(pp)], "later": later}
         if line["plan"]["moe"]:
             out["edp"] = parallel_state.get_expert_data_parallel_world_size()
-        if self.build:
+        # Norms over all heads, which the export says Megatron has not, are parameters of ours alone.
+        if self.build and "model.attention.wide_qk_norm" not in line["exported"]["missing"]:
             out["parameters"] = self.parameters(config, given, gpus, pp)
         return out
 
@@ -353,7 +354,7 @@ class Reader:
         config.overlap_moe_expert_parallel_comm = False
         config.sequence_parallel = config.fine_grained_activation_offloading = False
         config.cuda_graph_impl, config.fp8, config.fp4 = "none", None, None
-        config.persist_layer_norm = False
+        config.persist_layer_norm = config.cpu_offloading = False
         for name in [name for name in os.environ if name.startswith("NVTE_")]:
             del os.environ[name]  # of the last model
         ranks = sorted({0, pp - 1})

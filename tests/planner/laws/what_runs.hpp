@@ -69,9 +69,20 @@ inline const char* not_of_megatron(const ModelSpec& model, const GpuSpec& gpu, c
     return "delayed weight gradients in a graph";
   }
   // Other dispatchers tell the host how many rows they bring, and products before Blackwell's ask.
-  const bool host_asks =
-      model.moe && (plan.dispatcher != Dispatcher::hybridep || gpu.peak_fp4.base() <= 0);
+  // Where a rank has all experts whole, HybridEP sends nothing and the all-to-all takes its place.
+  const bool hybrid = plan.dispatcher == Dispatcher::hybridep &&
+                      (plan.expert.ep > 1 || plan.expert.etp > 1);
+  const bool host_asks = model.moe && (!hybrid || gpu.peak_fp4.base() <= 0);
   if (plan.cuda_graph == CudaGraph::full_iteration && host_asks) return "a graph of all";
+  if (plan.overlap.delay_wgrad && plan.overlap.tensor_parallel) return "delayed weight gradients";
+  if (plan.overlap.expert_parallel && (plan.precision == Precision::fp32 || model.mtp_layers > 1)) {
+    return "overlap of expert exchanges";
+  }
+  if (model.moe && plan.attention.tp > 1 && !plan.sequence_parallel) return "whole tokens";
+  if (model.moe && model.moe->mlp_bias && plan.expert.etp > 1) return "shares of biases of experts";
+  const bool again =
+      plan.recompute.contains(Module::moe_act) || plan.recompute.contains(Module::layernorm);
+  if (plan.precision == Precision::fp8_delayed && again) return "delayed scales of recompute";
   return nullptr;
 }
 
