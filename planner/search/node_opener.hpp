@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Opens nodes of the search tree: computes bounds, prices plans, and makes the nodes below. A grid
+// Opens nodes of the search tree: asks for bounds, prices plans, and makes the nodes below. A grid
 // opens into its meshes, a mesh into ways to exchange, one of these into families of settings, a
 // family into its settings. A setting that does not fit in memory opens into memory choices.
 #pragma once
