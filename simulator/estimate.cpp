@@ -47,7 +47,7 @@ StepEstimate estimate_at_clock(const Program& program, const ScheduleTable& tabl
   const StageRecords stages = record_stages(program, view, profile);
   const Flops per_token = model_flops_per_token(program.model, attended_length(program.workload),
                                                 FlopsConvention::bridge);
-  const StepWork work = step_work(per_token, program.workload, program.plan, cluster);
+  const StepWork work = step_work(per_token, program.workload, program.plan, cluster, profile);
   const bool starts = frees_cores(cluster, work.ranks, stages.size());
   StepEstimate e =
       summarise(stages, table, run_step(stages, table, starts), work, cluster, profile);

@@ -183,7 +183,7 @@ class Estimator::Memory {
 
   StepEstimate step_of(const Plan& plan, const StageRecords& stages, const ScheduleTable& table,
                        const Profile& profile) {
-    const StepWork work = step_work(per_token_, workload_, plan, cluster_);
+    const StepWork work = step_work(per_token_, workload_, plan, cluster_, profile);
     const bool starts = frees_cores(cluster_, work.ranks, stages.size());
     StepEstimate e =
         summarise(stages, table, run_step(stages, table, starts), work, cluster_, profile);

@@ -287,7 +287,8 @@ Trace predicted_trace(const Program& program, const ClusterSpec& cluster, const 
   trace.plan = summary(program.plan);
   Seconds end;
   for (Seconds s : d.timeline.step_end.end) end = std::max(end, s);
-  d.straggling = d.timeline.pipeline.end * program.workload.straggler_slowdown;
+  d.straggling = d.timeline.pipeline.end *
+                 slowest_excess(program.workload, profile, cluster, program.plan.world());
   trace.step_s = (end + profile.step_overhead + d.straggling).base();
 
   draw_slots(trace, program, d);

@@ -158,7 +158,7 @@ double matrix_duty(const StepEstimate& e) {
 }  // namespace
 
 StepWork step_work(Flops per_token, const WorkloadSpec& workload, const Plan& plan,
-                   const ClusterSpec& cluster) {
+                   const ClusterSpec& cluster, const RunConstants& run) {
   const bool fp32 =
       plan.precision == Precision::fp32 || cluster.gpu.peak_bf16 <= FlopsPerSecond(0);
   const int ranks = plan.world();
@@ -177,7 +177,14 @@ StepWork step_work(Flops per_token, const WorkloadSpec& workload, const Plan& pl
           .peak = peak,
           .product_peak = product_peak,
           .products = products,
-          .straggler_slowdown = workload.straggler_slowdown};
+          .slowest_excess = slowest_excess(workload, run, cluster, ranks)};
+}
+
+double slowest_excess(const WorkloadSpec& workload, const RunConstants& run,
+                      const ClusterSpec& cluster, int gpus) {
+  const double hosts = static_cast<double>(gpus) / std::max(1, cluster.gpus_per_node);
+  const double more = std::max(1.0, hosts / run.slowest_host_from);
+  return workload.straggler_slowdown + run.slowest_host * std::log(more);
 }
 
 StepEstimate summarise(const StageRecords& stages, const ScheduleTable& table,
@@ -187,7 +194,7 @@ StepEstimate summarise(const StageRecords& stages, const ScheduleTable& table,
   Seconds end;
   for (Seconds stage_end : step.step_end.end) end = std::max(end, stage_end);
   // Everyone waits for the slowest rank's slots.
-  const Seconds straggling = step.pipeline.end * work.straggler_slowdown;
+  const Seconds straggling = step.pipeline.end * work.slowest_excess;
   e.step = end + profile.step_overhead + straggling;
   e.source = SourceClass::measured;
   e.stages.reserve(stages.size());

@@ -47,10 +47,16 @@ struct StepWork {
   FlopsPerSecond peak;      // of a GPU in bf16 (fp32 plans: fp32); zero: unknown
   FlopsPerSecond product_peak;  // the same in the format of `products`
   DType products = DType::bf16;
-  double straggler_slowdown = 0;  // the workload's
+  double slowest_excess = 0;  // see below
 };
 [[nodiscard]] StepWork step_work(Flops per_token, const WorkloadSpec&, const Plan&,
-                                 const ClusterSpec&);
+                                 const ClusterSpec&, const RunConstants&);
+
+// What the slowest rank's slots take longer than the mean, as a share: what the workload says, and
+// the slowest of the hosts. The largest of n delays with an exponential tail grows by ln n
+// (docs/MODEL.md section 9).
+[[nodiscard]] double slowest_excess(const WorkloadSpec&, const RunConstants&, const ClusterSpec&,
+                                    int gpus);
 
 // The timeline has its starts where ranks leave cores to others (core_sharing.hpp).
 [[nodiscard]] StepEstimate summarise(const StageRecords&, const ScheduleTable&,

@@ -37,6 +37,14 @@ std::optional<int> month_of_paper(const std::string& text) {
   return std::stoi(found[1]) * 12 + std::stoi(found[2]) - 1;
 }
 
+// "mlperf-v3.1" of "nemo-24.05 (MLPerf v3.1, 23.09)", the software of a round's own submission. With
+// another submitter's name in place of the container's release it ran what its release says.
+std::string mlperf_round_of(const std::string& era) {
+  static const std::regex round(R"(\(MLPerf (v\d+\.\d+)(, \d\d\.\d\d)?\)$)");
+  std::smatch found;
+  return std::regex_search(era, found, round) ? "mlperf-" + found.str(1) : std::string();
+}
+
 }  // namespace
 
 std::optional<int> month_of_era(const std::string& era) {
@@ -46,8 +54,10 @@ std::optional<int> month_of_era(const std::string& era) {
 }
 
 Profile profile_of_era(const Profile& profile, const std::string& era) {
-  const auto named = [&](const Era& e) { return e.name == era; };
-  if (std::any_of(profile.eras.begin(), profile.eras.end(), named)) return for_era(profile, era);
+  for (const std::string& name : {era, mlperf_round_of(era)}) {
+    const auto found = std::ranges::find(profile.eras, name, &Era::name);
+    if (found != profile.eras.end()) return for_era(profile, name);
+  }
   const std::optional<int> month = month_of_era(era);
   const Era* last = nullptr;
   std::optional<int> last_month;

@@ -61,13 +61,14 @@ def coverage(samples, folds=5):
         out = np.array([group in set(groups[k::folds]) for _, group, _ in samples])
         widths[out] = half_widths(features[out], _fit(features[~out], errors[~out]))
     inside = errors <= widths
-    kinds = {"all": lambda f: True, "dense": lambda f: not f[1],
-             "own kernels": lambda f: f[1] and not f[2] and not f[3],
-             "nccl exchange": lambda f: bool(f[2]), "the same, HGX": lambda f: bool(f[3]),
-             "sharded": lambda f: bool(f[4])}
+    kinds = {"all": lambda f, n: True, "dense": lambda f, n: not f[1],
+             "own kernels": lambda f, n: f[1] and not f[2] and not f[3],
+             "nccl exchange": lambda f, n: f[2], "the same, HGX": lambda f, n: f[3],
+             "sharded": lambda f, n: f[4], "to 72 GPUs": lambda f, n: n <= 72,
+             "to 1,024 GPUs": lambda f, n: 72 < n <= 1024, "larger": lambda f, n: n > 1024}
     result = {}
     for name, belongs in kinds.items():
-        these = np.array([bool(belongs(f)) for f in features])
+        these = np.array([bool(belongs(f, row["gpus"])) for f, (row, _, _) in zip(features, samples)])
         if these.any():
             result[name] = (inside[these].mean(), int(these.sum()), widths[these].mean())
     return result

@@ -112,6 +112,9 @@ void read_run_constants(ObjectReader& reader, RunConstants& run, bool required) 
   read_number(reader, "tp_overlap_exposed", run.tp_overlap_exposed, kShare);
   read_number(reader, "dp_beside_compute", run.dp_beside_compute, kShare);
   read_number(reader, "dp_beside_pipeline", run.dp_beside_pipeline, kShare);
+  read_number(reader, "slowest_host", run.slowest_host, kShare);
+  run.slowest_host_from = static_cast<int>(
+      reader.optional_integer("slowest_host_from", {1, 1024}).value_or(run.slowest_host_from));
   read_number(reader, "token_mixing_rate", run.token_mixing_rate, kFraction);
   read_number(reader, "selected_keys_forward", run.selected_keys_forward, kFraction);
   read_number(reader, "selected_keys_backward", run.selected_keys_backward, kFraction);
@@ -158,6 +161,8 @@ void write_run_constants(const RunConstants& run, const RunConstants* base, Json
   put("tp_overlap_exposed", run.tp_overlap_exposed, other.tp_overlap_exposed, plain);
   put("dp_beside_compute", run.dp_beside_compute, other.dp_beside_compute, plain);
   put("dp_beside_pipeline", run.dp_beside_pipeline, other.dp_beside_pipeline, plain);
+  put("slowest_host", run.slowest_host, other.slowest_host, plain);
+  put("slowest_host_from", run.slowest_host_from, other.slowest_host_from, plain);
   put("token_mixing_rate", run.token_mixing_rate, other.token_mixing_rate, plain);
   put("selected_keys_forward", run.selected_keys_forward, other.selected_keys_forward, plain);
   put("selected_keys_backward", run.selected_keys_backward, other.selected_keys_backward, plain);

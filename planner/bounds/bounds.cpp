@@ -125,8 +125,10 @@ BoundTable::Pipeline BoundTable::pipeline(const Plan& plan, const Sources& from)
 // The step outside of the pipeline model: stragglers, and cores of the host that ranks share.
 Seconds BoundTable::outside_pipeline(const Plan& plan, Seconds end_of_stages,
                                      const Pipeline& pipeline) const {
+  const double excess =
+      slowest_excess(problem_.workload, problem_.profile, problem_.cluster, plan.world());
   return (end_of_stages +
-          *std::ranges::max_element(pipeline.finish) * problem_.workload.straggler_slowdown) *
+          *std::ranges::max_element(pipeline.finish) * excess) *
              least_share(problem_.cluster, plan.world(), pipeline.finish.size()) +
          problem_.profile.step_overhead;
 }

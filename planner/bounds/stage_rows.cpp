@@ -54,7 +54,7 @@ Seconds RowTimer::step(const std::vector<const StageRow*>& rows) {
   }
   const TableTiming pipeline = time_table(*table_, durations_, starts_, transfer);
   const StepEnd end = finish_step(epilogues_, pipeline.finish);
-  return *std::ranges::max_element(end.end) + pipeline.end * straggler_slowdown_;
+  return *std::ranges::max_element(end.end) + pipeline.end * slowest_excess_;
 }
 
 }  // namespace pleat

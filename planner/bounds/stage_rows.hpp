@@ -28,15 +28,15 @@ void lower(StageRow& least, const StageRow&);
 
 class RowTimer {
  public:
-  RowTimer(std::shared_ptr<const ScheduleTable> table, double straggler_slowdown)
-      : table_(std::move(table)), straggler_slowdown_(straggler_slowdown) {}
+  RowTimer(std::shared_ptr<const ScheduleTable> table, double slowest_excess)
+      : table_(std::move(table)), slowest_excess_(slowest_excess) {}
 
   // The end of the step for one row a stage, without the constant that every plan has.
   [[nodiscard]] Seconds step(const std::vector<const StageRow*>& rows);
 
  private:
   std::shared_ptr<const ScheduleTable> table_;
-  double straggler_slowdown_;
+  double slowest_excess_;
   std::vector<Seconds> durations_, starts_;  // kept for their memory
   std::vector<const std::vector<StepOpCost>*> epilogues_;
 };

@@ -11,6 +11,7 @@
 #include "planner/layout/layout_pieces.hpp"
 #include "planner/space/runtime_rules.hpp"
 #include "simulator/core_sharing.hpp"
+#include "simulator/step_timeline.hpp"
 
 namespace pleat {
 namespace {
@@ -31,7 +32,7 @@ class ChunkLayouts {
       : problem_(p), config_(config), limits_(limits), plan_(plan),
         burst_(p.model, p.workload, p.cluster, burst, config.runtime),
         overhead_(p.profile.step_overhead),
-        stretch_((1 + p.workload.straggler_slowdown) *
+        stretch_((1 + slowest_excess(p.workload, p.profile, p.cluster, plan.world())) *
                  least_share(p.cluster, plan.world(), at(plan.attention.pp))),
         stages_(stage_layout(plan, p.model)) {
     const Plan like = with_like_layers(plan);

@@ -9,6 +9,7 @@
 #include "planner/layout/layout_pieces.hpp"
 #include "simulator/core_sharing.hpp"
 #include "simulator/estimator.hpp"
+#include "simulator/step_timeline.hpp"
 
 namespace pleat {
 namespace {
@@ -48,8 +49,9 @@ LayoutBound layout_bound(const Problem& problem,
   const LayoutPieces all =
       pieces_of(problem.model, problem.workload, like, estimator.parts(like), burst);
   const auto stages = static_cast<std::size_t>(plan.attention.pp);
-  const double stretch = (1 + problem.workload.straggler_slowdown) *
-                         least_share(problem.cluster, plan.world(), stages);
+  const double excess =
+      slowest_excess(problem.workload, problem.profile, problem.cluster, plan.world());
+  const double stretch = (1 + excess) * least_share(problem.cluster, plan.world(), stages);
   const Schedule order = schedule_of(plan, problem.workload);
   Seconds pipeline;
   if (plan.vpp == 1 && plan.schedule == PipelineSchedule::one_f_one_b) {

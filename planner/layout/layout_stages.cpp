@@ -8,6 +8,7 @@
 #include "core/plan/stage_override.hpp"
 #include "planner/space/runtime_rules.hpp"
 #include "simulator/stage_memory.hpp"
+#include "simulator/step_timeline.hpp"
 
 namespace pleat {
 namespace {
@@ -88,7 +89,8 @@ bool LayoutStages::price(const Cuts& cuts) {
         estimator_.stages(plan.stages.empty() ? plan : plan_of_stage(plan, Stage{s}));
     if (!timer_) {
       table_ = known.table;
-      timer_.emplace(known.table, problem_.workload.straggler_slowdown);
+      timer_.emplace(known.table, slowest_excess(problem_.workload, problem_.profile,
+                                                 problem_.cluster, plan.world()));
     }
     entry->second = priced(s, *(*known.records)[index(s)]);
   }

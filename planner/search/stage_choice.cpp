@@ -9,6 +9,7 @@
 #include "planner/bounds/stage_rows.hpp"
 #include "simulator/layer_library.hpp"
 #include "simulator/stage_memory.hpp"
+#include "simulator/step_timeline.hpp"
 
 namespace pleat {
 namespace {
@@ -78,7 +79,9 @@ class Chooser {
     if (valid(choice)) {
       const PlanStages known = estimator_.stages(plan_);
       estimator_.parts(plan_).library->forget(true);  // its records are what counts
-      timer_.emplace(known.table, tree_.problem.workload.straggler_slowdown);
+      const Problem& p = tree_.problem;
+      timer_.emplace(known.table,
+                     slowest_excess(p.workload, p.profile, p.cluster, plan_.world()));
       for (const std::size_t s : stages) {
         const StageRecord& record = *(*known.records)[s];
         const StageMemory memory =

@@ -158,6 +158,33 @@ TEST(Estimate, StragglersStretchThePipeline) {
   EXPECT_NEAR(part_of(slow.parts, CostClass::bubble).base(), 1.9e-3, 1e-12);
 }
 
+// 64 GPUs are 8 hosts, one of which is the slowest; on a single host nobody waits.
+TEST(Estimate, TheSlowestOfManyHostsStretchesThePipeline) {
+  Profile profile = ideal_profile();
+  profile.slowest_host = 0.01;
+  ClusterSpec cluster = round_cluster();
+  const WorkloadSpec workload{.straggler_slowdown = 0.02};
+  cluster.gpus_per_node = 8;
+  EXPECT_NEAR(slowest_excess(workload, profile, cluster, 64), 0.02 + 0.01 * std::log(8.0), 1e-15);
+  EXPECT_EQ(slowest_excess(workload, profile, cluster, 4), 0.02);
+  profile.slowest_host_from = 2;
+  EXPECT_NEAR(slowest_excess(workload, profile, cluster, 64), 0.02 + 0.01 * std::log(4.0), 1e-15);
+  profile.slowest_host_from = 1;
+
+  cluster.gpus_per_node = 1;
+  const WorkloadSpec batch{.seq_len = 32, .global_batch = 32};
+  const auto step = [&](double excess) {
+    profile.slowest_host = excess;
+    return estimate(compile(small_model(), batch, make_plan({.dp = 4}, {.ep = 4}), Runtime::pleat),
+                    cluster, profile);
+  };
+  const StepEstimate even = step(0), slow = step(0.01);
+  EXPECT_GT(slow.step, even.step);
+  EXPECT_NEAR((slow.step - even.step).base(), (part_of(slow.parts, CostClass::bubble) -
+                                               part_of(even.parts, CostClass::bubble)).base(),
+              1e-15);
+}
+
 // Two copies of every stage's weights; their gradients and optimizer shards are shared.
 TEST(Estimate, DualPipeHoldsTwoStages) {
   const WorkloadSpec workload{.seq_len = 32, .global_batch = 32};

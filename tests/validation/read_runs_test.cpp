@@ -110,7 +110,8 @@ TEST(RunEra, TheLastEraNotAfterTheRun) {
   Profile profile;
   profile.step_overhead = Seconds(1);
   for (const auto& [name, overhead] :
-       {std::pair("nemo-26.02", 3.0), std::pair("nemo-25.04", 2.0)}) {
+       {std::pair("nemo-26.02", 3.0), std::pair("nemo-25.04", 2.0),
+        std::pair("mlperf-v3.1", 4.0)}) {
     Era era;
     era.name = name;
     era.run.step_overhead = Seconds(overhead);
@@ -124,6 +125,11 @@ TEST(RunEra, TheLastEraNotAfterTheRun) {
   EXPECT_EQ(overhead("main-2026-07"), 3);
   EXPECT_EQ(overhead("nemo-24.09"), 1);  // before all of them
   EXPECT_EQ(overhead("MegaScale"), 1);
+  // The software of a round of MLPerf; another submitter ran a release.
+  EXPECT_EQ(overhead("nemo-24.05 (MLPerf v3.1, 23.09)"), 4);
+  EXPECT_EQ(overhead("nemo-25.04 (MLPerf v3.1)"), 4);
+  EXPECT_EQ(overhead("nemo-25.04 (MLPerf v3.1, Oracle)"), 2);
+  EXPECT_EQ(overhead("nemo-25.04 (MLPerf v5.1)"), 2);
 }
 
 TEST(RunModel, CutKeepsTheFirstLayers) {

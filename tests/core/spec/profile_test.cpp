@@ -42,6 +42,8 @@ Profile awkward_profile() {
   p.host_per_sharded_weight = Seconds(1e-4 * digits.next());
   p.dp_beside_compute = digits.next();
   p.dp_beside_pipeline = digits.next();
+  p.slowest_host = digits.next();
+  p.slowest_host_from = 32;
   p.token_mixing_rate = digits.next();
   p.band_terms = {.era = digits.next(),
                   .experts = digits.next(),
