@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Data-parallel replicas hold the same weights to the bit; a device that flips one is found here.
+// Compares the weights of data-parallel replicas, which are the same to the bit: this finds a
+// device that flips one.
 #pragma once
 
 #include "backend/trainer.hpp"

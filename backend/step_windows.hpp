@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Where a rank's transport has symmetric windows: the tensors that collectives run on lie in one
-// slab, at the same offsets on all ranks of a stage, and every group that runs on them has a window
-// of it all.
+// Memory for collectives where a rank's transport has symmetric windows (NCCL). The tensors that
+// collectives run on lie in one slab, at the same offsets on all ranks of a stage. The whole slab
+// is registered as a window with every group that runs on these tensors.
 #pragma once
 
 #include <memory>

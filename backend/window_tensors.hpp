@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Which of a stage's tensors collectives run on step after step in memory that can lie alike on all
-// members: those whose size no routing decides, of groups within the stage. Ranks of a stage run
-// one program, so such tensors are born, die and are exchanged in the same order on each of them;
-// ranks of different stages have programs of their own.
+// The tensors of a stage that can lie at the same offsets on all ranks that exchange them. These
+// are tensors of collectives within the stage whose size does not depend on routing. All ranks of a
+// stage run one program, so such tensors are born, die and are exchanged in the same order on each
+// of them. Ranks of different stages run different programs.
 #pragma once
 
 #include <compare>

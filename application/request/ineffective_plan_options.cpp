@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "application/request/ineffective_plan_options.hpp"
-
+// Options of a plan that have no effect beside its other options.
 #include <fmt/format.h>
 
+#include "application/request/ineffective_options.hpp"
 #include "core/diagnostics.hpp"
 #include "core/plan/dispatcher_traits.hpp"
 #include "core/plan/numerics.hpp"

@@ -1,13 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "application/request/ineffective_search_options.hpp"
-
+// Options of a request that contradict one another, or say something that nothing asks for.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "application/request/ineffective_plan_options.hpp"
+#include "application/request/ineffective_options.hpp"
 #include "application/request/plan_values.hpp"
 #include "core/diagnostics.hpp"
 #include "core/plan/dispatcher_traits.hpp"

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "application/request/gpu_formats.hpp"
-#include "application/request/ineffective_plan_options.hpp"
+#include "application/request/ineffective_options.hpp"
 #include "application/request/plan_values.hpp"
 #include "application/request/stage_values.hpp"
 #include "application/request/typed_fields.hpp"

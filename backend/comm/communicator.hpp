@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Collectives among the members of one group. Reductions add in rank order and in fp32, bf16 sums
-// are rounded once: results are the same bits in every run and for every transport. Threads
-// implement it now; MPI and NCCL take its place behind the same interface.
+// are rounded once: results are the same bits in every run and for every transport of this
+// machine's own (threads, TCP, MPI). NCCL, behind the same interface, adds in an order of its own.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What the store of a job knows, and whom it answers what: no sockets and no clock, which are
-// StoreServer's.
+// The store of a job without sockets and without a clock, which StoreServer has: the values that it
+// knows, who asks and who waits, and what each of them is answered.
 #pragma once
 
 #include <map>

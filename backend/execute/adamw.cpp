@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "backend/execute/adamw.hpp"
-
+// AdamW's step.
 #include <algorithm>
 #include <functional>
 #include <vector>
 
 #include "backend/execute/execution.hpp"
 #include "backend/execute/optimizer_stretches.hpp"
+#include "backend/execute/optimizers.hpp"
 #include "backend/runtime/views.hpp"
 #include "core/program/step_state.hpp"
 

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Operations that Plan::cuda_graph puts into graphs of the device. A graph repeats its kernels with
-// the addresses and numbers they were given: what the host sends or makes anew for a step stays
-// out, but for rows that a graph copies from where the host writes them before.
+// The operations that Plan::cuda_graph puts into graphs of the device. A graph repeats its kernels
+// with the addresses and numbers that they were captured with. So an operation for which the host
+// makes something anew in each step stays out. The exception are rows (tokens, labels): the host
+// writes them to a fixed place before the graph runs, and the graph copies them from there.
 #pragma once
 
 #include <functional>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The weights that a rank begins with: random ones, a model's that is read, or what a test makes of
-// either. What makes weights sees whole tensors, of which this rank keeps its part.
+// The weights that a rank begins with: random ones, those of a model that is read, or what a test
+// makes of either. Their source gives whole tensors, and the rank keeps its part of each.
 #pragma once
 
 namespace pleat::execute {

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "backend/execute/lamb.hpp"
-
+// LAMB's step.
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "backend/execute/execution.hpp"
 #include "backend/execute/optimizer_stretches.hpp"
+#include "backend/execute/optimizers.hpp"
 #include "backend/runtime/host_access.hpp"
 #include "backend/runtime/views.hpp"
 

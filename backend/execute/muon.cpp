@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "backend/execute/muon.hpp"
-
+// Muon's step.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 
 #include "backend/execute/execution.hpp"
 #include "backend/execute/optimizer_stretches.hpp"
+#include "backend/execute/optimizers.hpp"
 #include "backend/runtime/execution_error.hpp"
 #include "backend/runtime/views.hpp"
 #include "core/program/step_state.hpp"

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What train() refuses before the first step (supported.hpp): operations that are priced alone.
+// Entries of op_table for operations that do nothing here: those that are priced but have no
+// executor (train() refuses such plans before the first step, supported.hpp), and those whose work
+// is done elsewhere.
 #pragma once
 
 #include "backend/execute/call.hpp"

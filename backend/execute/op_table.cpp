@@ -4,7 +4,6 @@
 
 #include <array>
 
-#include "backend/execute/adamw.hpp"
 #include "backend/execute/attention.hpp"
 #include "backend/execute/bucket_collectives.hpp"
 #include "backend/execute/collectives.hpp"
@@ -15,15 +14,13 @@
 #include "backend/execute/expert_rows.hpp"
 #include "backend/execute/gradient_norm.hpp"
 #include "backend/execute/host_memory.hpp"
-#include "backend/execute/lamb.hpp"
 #include "backend/execute/main_params.hpp"
-#include "backend/execute/muon.hpp"
 #include "backend/execute/not_executed.hpp"
+#include "backend/execute/optimizers.hpp"
 #include "backend/execute/products.hpp"
 #include "backend/execute/quantization.hpp"
 #include "backend/execute/router.hpp"
 #include "backend/execute/rowwise.hpp"
-#include "backend/execute/sgd.hpp"
 #include "backend/execute/sharded_layers.hpp"
 #include "backend/execute/token_exchange.hpp"
 

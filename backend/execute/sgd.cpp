@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "backend/execute/sgd.hpp"
-
+// SGD's step with momentum.
 #include "backend/execute/execution.hpp"
 #include "backend/execute/optimizer_stretches.hpp"
+#include "backend/execute/optimizers.hpp"
 #include "backend/runtime/views.hpp"
 
 namespace pleat::execute {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Which of the device's streams an operation goes to: the program's, as far as what it does needs
-// no memory of the kernels' own, which is of the first stream.
+// Which of the device's streams an operation goes to: the one that the program says. But kernels
+// that need memory of their own stay on the first stream, which that memory belongs to.
 #pragma once
 
 #include "backend/comm/communicator.hpp"

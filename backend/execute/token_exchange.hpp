@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Exchanges that take tokens as they are: copies for the experts are made in scratch memory before
-// what exchange_rows sends, and added up in scratch memory on the way back (DeepEP, HybridEP); or
-// all ranks' tokens are gathered, and the local experts' picked (the all-gather dispatcher with
-// tile-level overlap). The results are those of the exchanges and kernels apart. The links carry
-// more than those libraries send.
+// Exchanges whose operand is the tokens themselves, not their copies for the experts:
+//   DeepEP, HybridEP             copies are made in scratch memory, sent as exchange_rows does, and
+//                                on the way back added up in scratch memory
+//   all-gather with tile overlap all ranks' tokens are gathered, those of the local experts picked
+// The results are the same as of separate copies and exchanges. More bytes travel than these
+// libraries would send.
 #pragma once
 
 #include "backend/execute/call.hpp"

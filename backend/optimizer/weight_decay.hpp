@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Which elements of the buckets no weight decay pulls at: norms, biases, on request tables (mcore
-// optimizer/__init__.py: vectors do not decay).
+// The elements of the buckets that have no weight decay: norms and biases, and embedding tables
+// where the run says so (as in mcore optimizer/__init__.py, where vectors do not decay).
 #pragma once
 
 #include <algorithm>

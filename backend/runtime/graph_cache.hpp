@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Operations of one scope wait until it ends. Then they run one by one; or, when the same ones have
-// run on the same memory before, are captured into a graph of the device; or that graph runs in
-// their place. Memory repeats from step to step where shapes do. What cannot be captured goes on
-// one by one.
+// Operations of one scope are collected until it ends. The first time they run one by one. When the
+// same operations come again on the same memory, they are captured into a graph of the device, and
+// from then on that graph runs in their place. Memory repeats from step to step where shapes do.
+// Operations that cannot be captured go on running one by one.
 #pragma once
 
 #include <cstdint>

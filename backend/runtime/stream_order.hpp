@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Operations on a device's streams, in an order that gives the results of one stream. What goes to
-// a side stream waits for all that stream 0 has been given before; stream 0, or another side
-// stream, waits for it where it first touches the same memory again, be it another tensor's by
-// then.
+// Puts operations on several streams of a device, with the results that a single stream would give.
+// An operation on a side stream starts after everything that stream 0 was given before it. Any
+// other stream waits for that operation before it touches the same memory again, even if the memory
+// belongs to another tensor by then.
 #pragma once
 
 #include <cstdint>

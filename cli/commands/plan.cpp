@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "application/request/ineffective_search_options.hpp"
+#include "application/request/ineffective_options.hpp"
 #include "application/request/plan_values.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/find_plan.hpp"

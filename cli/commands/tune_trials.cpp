@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "application/request/ineffective_search_options.hpp"
+#include "application/request/ineffective_options.hpp"
 #include "application/request/request.hpp"
 #include "cli/commands/find_plan.hpp"
 #include "cli/numerics_options.hpp"

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "core/plan/resolved_layers.hpp"
-
+// The layers of a model that differ, in a plan file.
 #include <fmt/format.h>
 
 #include <map>
 
 #include "core/json/parse.hpp"
+#include "core/plan/resolved_model.hpp"
 
 namespace pleat {
 namespace {

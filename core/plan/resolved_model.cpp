@@ -8,8 +8,6 @@
 #include <algorithm>
 
 #include "core/json/parse.hpp"
-#include "core/plan/resolved_layers.hpp"
-#include "core/plan/resolved_rope.hpp"
 
 namespace pleat {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "core/plan/resolved_rope.hpp"
+// Scaled rotary positions in a plan file.
+#include "core/plan/resolved_model.hpp"
 
 namespace pleat {
 namespace {

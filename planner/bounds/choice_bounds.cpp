@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Bounds of all memory choices of a plan at once, from the layers of the one that saves nothing.
-// What a choice drops is counted in full, what it keeps beside that is not; what it runs again is
-// added to the backward passes.
+// Bounds of all memory choices of a plan at once, computed from its layers without any saving. From
+// their memory all is taken off that a choice drops, but what it must keep in its place is not
+// added; to their backward passes the operations are added that the choice runs again.
 #include "planner/bounds/choice_bounds.hpp"
 
 #include <algorithm>

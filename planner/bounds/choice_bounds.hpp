@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Memory choices in the form that bounds add up (layer_savings.hpp).
+// Memory choices taken apart, for bounds: the different ways to recompute and the different ways to
+// offload among them. Each is bounded once (layer_savings.hpp), and a choice adds up its two.
 #pragma once
 
 #include <cstdint>

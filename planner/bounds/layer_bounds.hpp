@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Lower bounds for single layers: the least that each adds to its chunk.
+// Lower bounds for single layers: the least time and memory that one adds to the chunk of layers
+// that it is in.
 #pragma once
 
 #include <vector>

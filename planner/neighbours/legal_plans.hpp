@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Plans that changes make of another plan, as far as they are legal. Sizes that follow from others
-// are set, and the layout where the number of stages changes.
+// Makes a changed plan legal, or says that it cannot be. A change of one field may ask for others:
+// sizes that follow from it are set, and a layout for the new number of stages.
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Which plans are listed beside one another.
+// Which plans deserve a place in a list of the best: those that really differ from the better ones.
 #pragma once
 
 #include "planner/search_result.hpp"

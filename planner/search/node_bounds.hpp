@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// What no plan of a node goes below: bounds of plans (bounds.hpp), put together for all that a node
-// of the search tree stands for. A node with several meshes takes the time of the largest group of
-// microbatches and the memory of the smallest.
+// Lower bounds for a node of the search tree: no plan below it is faster or needs less memory. They
+// are made of bounds of plans (bounds.hpp). Meshes that differ only in how interleaved orders group
+// microbatches are one node: its time is that of the largest group, its memory that of the
+// smallest.
 #pragma once
 
 #include <cstdint>

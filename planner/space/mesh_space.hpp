@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The meshes a search considers: degrees, chunks, layout and microbatch. The space is finite:
-//   TP up to the innermost network domain, CP, PP, VPP, EP, ETP: divisors (EP: of the experts; ETP:
-//   of TP, or of the stage's GPUs where there are few experts), microbatches up to the caps below
-//   that divide the batch, both layouts of layout_choices, orders of the pipeline that the runtime
-//   has (schedules_of), of interleaved ones groups of PP, 2 PP or 4 PP microbatches where these
-//   are full.
+// The meshes that a search considers. Each field has finitely many values:
+//   TP, CP, PP, VPP  divisors; TP at most the GPUs of the innermost network domain
+//   EP               divisors of the number of experts
+//   ETP              divisors of TP, or of the stage's GPUs where there are few experts
+//   microbatch       sizes that divide the batch, up to the caps below
+//   layout           the two of layout_choices
+//   schedule         those that the runtime has (schedules_of)
+//   group            of interleaved schedules: PP, 2 PP or 4 PP microbatches, where these are full
 // Pinned values are taken as they are. The named constraints decide which meshes are valid.
 #pragma once
 

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "application/request/ineffective_search_options.hpp"
+#include "application/request/ineffective_options.hpp"
 
 namespace pleat::python {
 namespace {

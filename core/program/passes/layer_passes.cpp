@@ -3,20 +3,12 @@
 // The list of layer passes. A technique is a pass: `compile_layer` builds the plain layer, then
 // runs these in order. What follows for a whole step (buckets, gradient sync, optimizer) is in
 // core/program/compile.cpp.
-#include "core/program/passes/megatron_buffers.hpp"
-#include "core/program/passes/megatron_kernels.hpp"
-#include "core/program/passes/narrow_exchange.hpp"
+#include "core/program/passes/layer_passes.hpp"
+
 #include "core/program/passes/offload.hpp"
-#include "core/program/passes/overlap.hpp"
 #include "core/program/passes/pair.hpp"
-#include "core/program/passes/precision.hpp"
 #include "core/program/passes/quantize_fusion.hpp"
 #include "core/program/passes/recompute.hpp"
-#include "core/program/passes/ring.hpp"
-#include "core/program/passes/sharding.hpp"
-#include "core/program/passes/split_backward.hpp"
-#include "core/program/passes/token_exchange.hpp"
-#include "core/program/passes/unfused_kernels.hpp"
 #include "core/program/pipeline_order.hpp"
 #include "core/program/stage_composition.hpp"
 

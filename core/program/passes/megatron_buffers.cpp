@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "core/program/passes/megatron_buffers.hpp"
-
+// Tensors that Megatron and TransformerEngine hold beside those of the mathematics.
 #include <algorithm>
 
 #include "core/program/layer_builder.hpp"
+#include "core/program/passes/layer_passes.hpp"
 
 namespace pleat {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "core/program/passes/megatron_kernels.hpp"
-
+// Megatron's kernels of the expert activation: how often they move its operands.
 #include "core/program/layer_builder.hpp"
+#include "core/program/passes/layer_passes.hpp"
 
 namespace pleat {
 namespace {

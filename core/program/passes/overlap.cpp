@@ -5,12 +5,11 @@
 // user buffers the others run in pieces beside their GEMM too. A key-value ring runs beside the
 // attention it feeds, expert exchanges of fused kernels beside the grouped GEMM that reads or makes
 // their rows.
-#include "core/program/passes/overlap.hpp"
-
 #include <algorithm>
 #include <iterator>
 
 #include "core/program/layer_builder.hpp"
+#include "core/program/passes/layer_passes.hpp"
 #include "core/program/passes/pair.hpp"
 
 namespace pleat {

@@ -4,13 +4,12 @@
 // What tensor parallelism gathers only for narrow GEMMs is quantized before the gather, which then
 // moves narrow bytes: both layouts of MXFP8 and of blocks where both are read, one layout of
 // tensor-scaled FP8, transposed after it (docs/MODEL.md section 5).
-#include "core/program/passes/precision.hpp"
-
 #include <map>
 #include <optional>
 #include <vector>
 
 #include "core/plan/numerics.hpp"
+#include "core/program/passes/layer_passes.hpp"
 
 namespace pleat {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "core/program/passes/ring.hpp"
-
+// Context parallelism by p2p: a ring of keys and values.
 #include <algorithm>
 #include <string>
 
 #include "core/program/layer_builder.hpp"
+#include "core/program/passes/layer_passes.hpp"
 
 namespace pleat {
 namespace {

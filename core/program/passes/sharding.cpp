@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "core/program/passes/sharding.hpp"
-
+// ZeRO-2 and ZeRO-3: gathers of weights and reductions of gradients around a layer.
 #include <algorithm>
 #include <optional>
 
 #include "core/plan/rank_map.hpp"
+#include "core/program/passes/layer_passes.hpp"
 #include "core/program/step_state.hpp"
 
 namespace pleat {

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Weight gradients, what is made for them alone (inputs gathered or computed again), and nothing
 // that an input gradient waits for.
-#include "core/program/passes/split_backward.hpp"
-
 #include <algorithm>
 
 #include "core/program/op_graph.hpp"
+#include "core/program/passes/layer_passes.hpp"
 
 namespace pleat {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "core/program/passes/token_exchange.hpp"
-
+// Exchanges that send tokens as they are.
 #include <algorithm>
 
 #include "core/plan/dispatcher_traits.hpp"
+#include "core/program/passes/layer_passes.hpp"
 
 namespace pleat {
 namespace {

@@ -3,11 +3,10 @@
 // Counted in the PyTorch code that runs where a fusion is off (Megatron-LM 00611e6eeb,
 // core/transformer/moe/moe_utils.py: permute, unpermute, sort_chunks_by_idxs,
 // topk_routing_with_score_function, switch_load_balancing_loss_func). Views launch nothing.
-#include "core/program/passes/unfused_kernels.hpp"
-
 #include <algorithm>
 
 #include "core/plan/dispatcher_traits.hpp"
+#include "core/program/passes/layer_passes.hpp"
 
 namespace pleat {
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The steps of a ring of keys and values, and the layout of what is sharded layer by layer.
-#include "core/program/passes/ring.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "core/program/passes/layer_passes.hpp"
 #include "core/program/program.hpp"
 #include "tests/core/program/well_formed.hpp"
 #include "tests/support/small_models.hpp"

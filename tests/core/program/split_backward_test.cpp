@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/program/op_graph.hpp"
-#include "core/program/passes/split_backward.hpp"
+#include "core/program/passes/layer_passes.hpp"
 #include "core/program/program.hpp"
 #include "tests/core/program/well_formed.hpp"
 #include "tests/support/small_models.hpp"
