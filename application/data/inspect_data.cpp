@@ -126,14 +126,16 @@ void show_order(const InspectDataOptions& o, const SampleSource& source, const T
   std::vector<std::int32_t> tokens(static_cast<std::size_t>(o.seq_len) + 1);
   source.read(o.sample, tokens);
   text += fmt::format("sample {}: {}\n", o.sample, list_of(tokens, o.show));
-  JsonValue ids = JsonValue::array();
-  for (const std::int32_t t : tokens) ids.push_back(t);
-  json.set("samples", source.size())
-      .set("first_samples", first)
-      .set("sample", o.sample)
-      .set("tokens_of_sample", ids);
+  if (o.json) {  // a long sample takes much more memory there than its tokens
+    JsonValue ids = JsonValue::array();
+    for (const std::int32_t t : tokens) ids.push_back(t);
+    json.set("samples", source.size())
+        .set("first_samples", first)
+        .set("sample", o.sample)
+        .set("tokens_of_sample", std::move(ids));
+  }
   if (tokenizer == nullptr) return;
-  json.set("text_of_sample", tokenizer->decode(tokens));
+  if (o.json) json.set("text_of_sample", tokenizer->decode(tokens));
   tokens.resize(std::min(tokens.size(), static_cast<std::size_t>(o.show)));
   text += fmt::format("as text: {}\n", printable(tokenizer->decode(tokens)));
 }

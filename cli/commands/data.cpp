@@ -50,7 +50,7 @@ void add_inspect(CLI::App& data, Action& action) {
   CLI::App* command =
       data.add_subcommand("inspect", "Counts of a dataset, and the order of its samples");
   const auto o = std::make_shared<InspectDataOptions>();
-  constexpr std::int64_t kMost = 1'000'000'000'000;
+  constexpr std::int64_t kMost = 1'000'000'000'000, kLongest = 16'777'216;
   command
       ->add_option("DATA", o->source,
                    "What `pleat train --data` takes: a prefix, a text file, a blend")
@@ -58,7 +58,7 @@ void add_inspect(CLI::App& data, Action& action) {
   command->add_option("--tokenizer", o->tokenizer,
                       "Prints tokens as text: " + std::string(kTokenizer));
   command->add_option("--seq-len", o->seq_len, "Shows samples of this length")
-      ->check(in_range(std::int64_t{1}, kMost));
+      ->check(in_range(std::int64_t{1}, kLongest));
   command
       ->add_option("--samples", o->samples,
                    "How many samples the run takes: it decides how often data is repeated")

@@ -3,7 +3,9 @@
 // pleat data as a user meets it: files, order, exit codes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "tests/cli/run_pleat.hpp"
@@ -116,6 +118,21 @@ TEST(Data, BadInputHasItsExitCodeAndLeavesNothing) {
       2);
   EXPECT_THAT(files_in(folder),
               ElementsAre("a.txt", "bad.jsonl", "e.bin", "e.idx", "unigram.json"));
+}
+
+TEST(Data, SamplesThatNoMemoryHolds) {
+  const std::string folder = folder_with_text(), err = folder + "/err";
+  write_text(folder + "/long.txt", std::string(1'000'000, 'a'));
+  const std::string inspect = "data inspect " + folder + "/long.txt --json --seq-len ";
+  const auto said = [&](const std::string& tokens) {
+    const std::string command = "ulimit -v 900000; exec '" PLEAT_BINARY "' " + inspect + tokens;
+    const int status = std::system(("( " + command + " ) >/dev/null 2>" + err).c_str());
+    return std::to_string(WEXITSTATUS(status)) + " " + read_text(err);
+  };
+  EXPECT_THAT(said("1000"), ::testing::StartsWith("0 "));
+  EXPECT_THAT(said("16777216"), ::testing::StartsWith("5 error: out of memory\n"));
+  EXPECT_THAT(said("16777217"), ::testing::AllOf(::testing::StartsWith("2 error: --seq-len: "),
+                                                 HasSubstr("16777216")));
 }
 
 TEST(Data, EachCommandHasHelpWithExamples) {
