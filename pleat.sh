@@ -15,6 +15,10 @@
 #                                   with transformers as an independent reference (6 GB in build/reference), and
 #                                   megatron-core, torchtitan and DeepSpeed to read exports (6 GB in build/frameworks)
 #     --fuzz-seconds N              with --full: of each fuzzer, instead of 600
+#     --only PART[,PART…]           with --full: these parts alone: asan, tsan (or asan/backend …), fuzzers, reference,
+#                                   frameworks, cuda, tests; tests/2of4 and fuzzers/2of4 are the second of four
+#     --missing                     with --full: of the parts those that have not passed at this commit
+#     --list                        with --full: runs nothing; says which part passed at this commit, and when
 #   ./pleat.sh docs                 the documentation as a site in build/site; prints the path of its first page
 #
 # Progress goes to stderr, so that stdout is only what was asked for.
@@ -253,127 +257,11 @@ run_ctest() {  # build folder, further ctest flags
   ctest --test-dir "$dir" --output-on-failure --no-tests=error -j2 "$@" </dev/null
 }
 
-# The tests of some folders under a sanitizer. ThreadSanitizer needs addresses where it expects them.
-run_sanitized() {  # preset, folders
-  local name="$1" dir="$root/build-$1" folder status=0
-  shift
-  say "sanitizer: $name"
-  configure "$dir" "$name"
-  for folder in "$@"; do
-    [[ -e "$root/tests/$folder/CMakeLists.txt" ]] || continue
-    setarch -R cmake --build "$dir" --target "tests/$folder/all" >&2 || return 1
-    setarch -R ctest --test-dir "$dir/tests/$folder" --output-on-failure --no-tests=error -j2 -LE '^slow$' \
-      </dev/null || status=1
-  done
-  return "$status"
-}
-
-# docs/FUZZING.md
-run_fuzzers() {  # seconds of each
-  say "fuzzers: $1 s each (--fuzz-seconds N: another time)"
-  configure "$root/build-fuzz" fuzz
-  cmake --build "$root/build-fuzz" --target fuzz_targets >&2 &&
-    "$root/tests/fuzz/run_all.sh" --build "$root/build-fuzz" --seconds "$1" >&2
-}
-
-# The CUDA kernels and their tests for all architectures; what needs no GPU is run.
-run_cuda() {
-  local dir="$root/build-cuda"
-  say "CUDA: sm_80, sm_90a and sm_100a"
-  install_cuda_headers
-  configure "$dir" cuda "-DPLEAT_CUDA_ARCHS=80;90a;100a"
-  cmake --build "$dir" --target kernels/cuda/all tests/kernels/cuda/all pleat_gpu_benchmarks >&2 &&
-    run_ctest "$dir/tests/kernels/cuda"
-}
-
-# PyTorch and transformers in an environment of their own. The wheel of PyTorch wants CUDA's libraries
-# beside it even where there is no GPU.
-install_reference() {
-  local folder="$build/reference" stamp="$build/reference/.installed"
-  [[ ! -e "$stamp" ]] || return 0
-  install_packages python3-venv
-  say "installing PyTorch and transformers in $folder"
-  python3 -m venv "$folder" >>"$log" 2>&1 &&
-    "$folder/bin/python" -m pip --disable-pip-version-check install -q \
-      torch transformers safetensors numpy >>"$log" 2>&1 </dev/null &&
-    "$folder/bin/python" -c 'import safetensors.torch, torch, transformers' >>"$log" 2>&1 &&
-    touch "$stamp"
-}
-
-# The frameworks that exports are for, in an environment of their own, whose parsers read them. Without what they need on
-# GPUs alone; DeepSpeed is source, which a build of its own would look for torch in.
-frameworks=(torch numpy megatron-core==0.16.1 torchtitan==0.3.0 hydra-core==1.3.2)
-frameworks_need=(
-  packaging setuptools wheel tyro einops spmd_types==0.2.3 torchdata torch_checkpointing "datasets<4.8.0" tokenizers
-  tensorboard pillow hjson msgpack ninja psutil py-cpuinfo pydantic tqdm
-)
-install_frameworks() {
-  local folder="$build/frameworks" wanted="${frameworks[*]} ${frameworks_need[*]}"
-  local stamp="$folder/.installed" pip
-  [[ ! -e "$stamp" || "$(<"$stamp")" != "$wanted" ]] || return 0
-  install_packages python3-venv
-  say "installing megatron-core, torchtitan and DeepSpeed in $folder"
-  pip=("$folder/bin/python" -m pip --disable-pip-version-check install -q)
-  {
-    python3 -m venv --clear "$folder" &&
-      "${pip[@]}" "${frameworks[@]:0:2}" "${frameworks[4]}" "${frameworks_need[@]}" &&
-      "${pip[@]}" --no-deps "${frameworks[@]:2:2}" torchvision fla-core flash-linear-attention &&
-      "${pip[@]}" --no-deps --no-build-isolation deepspeed==0.19.8
-  } >>"$log" 2>&1 </dev/null || return 1
-  "$folder/bin/python" -c 'import deepspeed, megatron.core, torchtitan.config.manager' >>"$log" 2>&1 || return 1
-  printf '%s' "$wanted" >"$stamp"
-}
-
-# A part of the full tests, and how long it took.
-part() {  # name, command
-  local name="$1" status=0 begin="$SECONDS"
-  shift
-  ("$@") || status=$?
-  say "$name: $(((SECONDS - begin + 59) / 60)) min"
-  return "$status"
-}
-
 run_tests() {
-  local full=0 fuzz_seconds=600 flags=() failed=() status=0
-  while (($#)); do
-    case "$1" in
-      --full) full=1 ;;
-      --fuzz-seconds)
-        [[ "${2:-}" =~ ^[1-9][0-9]*$ ]] || { say "--fuzz-seconds: needs a whole number of seconds, 1 or more"; exit 2; }
-        fuzz_seconds="$2"
-        shift
-        ;;
-      *) flags+=("$1") ;;
-    esac
-    shift
-  done
+  local status=0
+  if ((full)); then run_full_tests; fi
   ensure_built all
-  if ((full)); then
-    install_packages "${full_test_packages[@]}"
-    part asan run_sanitized asan core simulator planner kernels backend calibration || failed+=(asan)
-    part tsan run_sanitized tsan simulator planner backend || failed+=(tsan)
-    part fuzzers run_fuzzers "$fuzz_seconds" || failed+=(fuzzers)
-    if install_reference; then
-      export PLEAT_REFERENCE_PYTHON="$build/reference/bin/python"
-    else
-      failed+=(reference)
-    fi
-    if install_frameworks; then
-      export PLEAT_FRAMEWORKS_PYTHON="$build/frameworks/bin/python"
-    else
-      failed+=(frameworks)
-    fi
-    if has_nvcc; then
-      part cuda run_cuda || failed+=(cuda)
-    fi
-  else
-    flags=(-LE '^slow$' "${flags[@]}")
-  fi
-  part tests run_ctest "$build" "${flags[@]}" || status=$?
-  if ((${#failed[@]})); then
-    say "failed: ${failed[*]}"
-    ((status)) || status=1
-  fi
+  run_ctest "$build" -LE '^slow$' "${ctest_flags[@]}" || status=$?
   exit "$status"
 }
 
@@ -443,6 +331,11 @@ run_docs() {
 }
 
 if [[ "${1:-}" == setup ]]; then run_setup "${@:2}"; fi
+if [[ "${1:-}" == test ]]; then
+  # shellcheck source=tests/full/parts.sh
+  source "$root/tests/full/parts.sh"
+  read_test_options "${@:2}"
+fi
 install_packages "${packages[@]}"
 install_plotly
 if [[ "${1:-}" == docs ]]; then run_docs "${@:2}"; fi
@@ -451,9 +344,8 @@ if [[ "${1:-}" == wheel ]]; then
   exit 0
 fi
 if [[ "${1:-}" == test ]]; then
-  shift
   install_packages "${test_packages[@]}"
-  run_tests "$@"
+  run_tests
 fi
 ensure_built pleat
 exec "$build/cli/pleat" "$@"
