@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The Pleat authors
 # SPDX-License-Identifier: Apache-2.0
 # pleat_library(simulator SOURCES … LINKS …): one folder, one target pleat_simulator, alias pleat::simulator.
-# pleat_test(core_tests SOURCES … LINKS … [BATCH 8] [LABELS gpu slow]): a program, one ctest entry per test case.
+# pleat_test(core_tests SOURCES … LINKS … [BATCH 8] [COST 20] [LABELS gpu slow]): a program, one ctest entry per test case.
+# COST: about how many seconds its longest test takes. ctest starts with such tests, so that none is left for the end.
 function(pleat_warnings target)
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;$<$<STREQUAL:${ARGN},PEDANTIC>:-Wpedantic>>
@@ -42,7 +43,7 @@ function(pleat_test_options target)
 endfunction()
 
 function(pleat_test name)
-  cmake_parse_arguments(ARG "" "BATCH" "SOURCES;LINKS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "BATCH;COST" "SOURCES;LINKS;LABELS" ${ARGN})
   string(REPLACE "/" "_" target ${name})
   add_executable(${target} ${ARG_SOURCES})
   target_link_libraries(${target} PRIVATE ${ARG_LINKS})
@@ -54,7 +55,10 @@ function(pleat_test name)
   if(NOT ARG_LABELS)
     set(ARG_LABELS cpu)
   endif()
-  gtest_discover_tests(${target} PROPERTIES TIMEOUT 300 DISCOVERY_TIMEOUT 60
+  if(NOT ARG_COST)
+    set(ARG_COST 0)
+  endif()
+  gtest_discover_tests(${target} PROPERTIES TIMEOUT 300 COST ${ARG_COST} DISCOVERY_TIMEOUT 60
                        WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} TEST_LIST ${target}_TESTS)
   # Labels in a file of their own: gtest_discover_tests loses all of a list but its first.
   set(labels ${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake)

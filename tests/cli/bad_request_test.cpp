@@ -267,10 +267,33 @@ TEST(BadRequest, EveryProblemAtOnce) {
   EXPECT_THAT(run.err, HasSubstr("61 layers cannot be split evenly"));
 }
 
+// With pins: a small space.
+const std::vector<std::string> kNothingFits{"plan",
+                                            "--model",
+                                            "mixtral-8x7b",
+                                            "--cluster",
+                                            "h100-sxm",
+                                            "--gpus",
+                                            "4",
+                                            "--seq-len",
+                                            "4096",
+                                            "--global-batch",
+                                            "64",
+                                            "--tp",
+                                            "1",
+                                            "--pp",
+                                            "4",
+                                            "--ep",
+                                            "1",
+                                            "--vpp",
+                                            "1",
+                                            "--micro-batch",
+                                            "1",
+                                            "--cpu-optimizer",
+                                            "off"};
+
 TEST(BadRequest, NothingFitsSaysByHowMuchAndWhatWould) {
-  const Said run =
-      run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "4",
-                 "--seq-len", "4096", "--global-batch", "64", "--cpu-optimizer", "off"});
+  const Said run = run_pleat(kNothingFits);
   EXPECT_EQ(run.exit_code, 4);
   EXPECT_THAT(run.err, HasSubstr("the optimizer's step on the CPU allowed"));
   EXPECT_THAT(run.err, HasSubstr("GiB"));
@@ -303,9 +326,7 @@ TEST(BadRequest, PinsOfMemoryThatContradict) {
 }
 
 TEST(BadRequest, NothingFitsAsJson) {
-  const Said run =
-      run_pleat({"plan", "--model", "mixtral-8x7b", "--cluster", "h100-sxm", "--gpus", "4",
-                 "--seq-len", "4096", "--global-batch", "64", "--cpu-optimizer", "off", "--json"});
+  const Said run = run_pleat(kNothingFits + std::vector<std::string>{"--json"});
   EXPECT_EQ(run.exit_code, 4);
   EXPECT_THAT(run.out, HasSubstr("\"changes_that_fit\""));
 }

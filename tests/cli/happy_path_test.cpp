@@ -216,7 +216,8 @@ TEST(HappyPath, PlanPlacesARecipeAmongTheBest) {
 }
 
 TEST(HappyPath, PlanByObjective) {
-  const std::vector<std::string> request = std::vector<std::string>{"plan", "--json"} + kLocal;
+  std::vector<std::string> request = std::vector<std::string>{"plan", "--json"} + kLocal;
+  *std::find(request.begin(), request.end(), "4") = "2";  // GPUs: the front of four takes long
   const auto plan = [&](const std::vector<std::string>& flags) {
     return answered_json(request + flags);
   };

@@ -18,13 +18,15 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Words = std::vector<std::string>;
 
+// With pins: small spaces.
 Words deepseek_words() {
-  return {"--model",   "deepseek-v3", "--cluster",      "gb300-nvl72", "--gpus",        "256",
-          "--seq-len", "4096",        "--global-batch", "4096",        "--precision",   "mxfp8",
-          "--tp",      "1",           "--cp",           "1",           "--micro-batch", "1,2"};
+  return {"--model",    "deepseek-v3", "--cluster",      "gb300-nvl72", "--gpus",        "256",
+          "--seq-len",  "4096",        "--global-batch", "4096",        "--precision",   "mxfp8",
+          "--tp",       "1",           "--cp",           "1",           "--micro-batch", "1,2",
+          "--pp",       "1,2",         "--vpp",          "1,8",         "--ep",          "64",
+          "--sharding", "zero1",       "--dispatcher",   "hybridep"};
 }
 
-// With pins: a small space.
 Words qwen() {
   return {"--model",        "qwen3-30b-a3b",
           "--cluster",      "h100-sxm",

@@ -85,6 +85,7 @@ class SameAnswers(unittest.TestCase):
                 "ep_overlap": "off",
                 "tp": 2,
                 "pp": 4,
+                "ep": 8,
                 "top": 3,
                 "neighbours": 0,
                 "numerics": "recipe",
@@ -96,11 +97,13 @@ class SameAnswers(unittest.TestCase):
 
     def test_capacity(self) -> None:
         arguments = {
-            "model": "mixtral-8x7b",
-            "tokens": "1T",
+            "model": "gpt-1.7b",
+            "tokens": "100B",
             "deadline": "60d",
             "clusters": ["h100-sxm"],
-            "gpus": "256,512",
+            "gpus": "8,16",
+            "seq_len": 2048,
+            "global_batch": 512,
             "price": "2.5",
         }
         self.compare("capacity", _core.capacity(dict(arguments))[0], arguments)

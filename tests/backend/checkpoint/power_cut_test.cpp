@@ -106,6 +106,7 @@ class Job {
 
 void in_a_job(const std::function<void(Job&)>& body) {
   TrainConfig config = test::small_config(1);
+  config.stall_seconds = 600;  // all that follows is before the first step
   config.before_first_step = [&](const StepBoundary& b) {
     Job job(b);
     body(job);

@@ -83,7 +83,7 @@ Asked check(std::uint64_t seed, bool few_gpus, int requests, int pins) {
 }
 
 TEST(PinnedSearch, IsNeverFasterOnFewGpus) {
-  const int requests = every_case() ? 120 : 12, pins = every_case() ? 6 : 5;
+  const int requests = every_case() ? 120 : 8, pins = every_case() ? 6 : 5;
   const Asked asked = check(3, true, requests, pins);
   EXPECT_GE(asked.proven, requests / 4);
   EXPECT_GE(asked.pinned, asked.proven);
