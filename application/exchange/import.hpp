@@ -3,6 +3,7 @@
 // What other programs wrote, read into files of ours.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,9 @@ struct ImportOptions {
   std::vector<std::string> files;
   std::string model, cluster, profile, name, collective;
   int gpus = 0, ranks = 0;
+  std::vector<std::string> set;  // of megatron-args, "NAME=VALUE"
+  std::int64_t vocab = 0;
+  int command = 0;
   int warmup = -1;  // -1: three lines, fewer when there are few
   OutputOptions output;
   bool json = false;
