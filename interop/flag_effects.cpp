@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interop/flag_effects.hpp"
 
+#include <algorithm>
+
 #include "core/environment.hpp"
 #include "core/json/object_reader.hpp"
 #include "core/json/parse.hpp"
@@ -62,8 +64,15 @@ std::vector<std::string> judge_unread(const ReadArguments& read, const std::set<
       judge(flag, found->second, where, lines, problems);
     }
   }
-  for (const std::string& flag : read.strangers)
-    if (!effects.contains(flag)) lines.push_back(flag + ": unknown flag");
+  for (const std::string& flag : read.strangers) {
+    std::string member = flag.substr(2);
+    std::replace(member.begin(), member.end(), '-', '_');
+    if (asked.contains(member)) continue;
+    if (const auto found = effects.find(flag); found != effects.end())
+      judge(flag, found->second, where, lines, problems);
+    else
+      lines.push_back(flag + ": unknown flag");
+  }
   return lines;
 }
 

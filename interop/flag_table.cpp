@@ -20,12 +20,17 @@ namespace {
 const std::vector<std::string> kValueTypes{"on",     "off",  "on_or_off", "integer",
                                       "number", "text", "list"};
 
+// What Python calls it.
+std::string member_of(const std::string& flag) {
+  std::string member = flag.substr(2);
+  std::replace(member.begin(), member.end(), '-', '_');
+  return member;
+}
+
 Flag read_flag(const std::string& name, ObjectReader r) {
   Flag flag;
   flag.type = static_cast<FlagType>(r.choice("type", kValueTypes));
-  std::string dest = name.substr(2);
-  std::replace(dest.begin(), dest.end(), '-', '_');
-  flag.dest = r.optional_text("dest").value_or(dest);
+  flag.dest = r.optional_text("dest").value_or(member_of(name));
   if (const JsonValue::Array* choices = r.optional_array("choices")) {
     for (const JsonValue& choice : *choices)
       if (const std::string* word = choice.as_string()) flag.choices.push_back(*word);
@@ -121,6 +126,11 @@ ReadArguments read_arguments(const std::vector<std::string>& words, const FlagTa
     if (found == nullptr) {
       out.problems.push_back(name + ": unknown flag");
       out.strangers.push_back(name);
+      // Of another version or a fork, which readers may know by its member.
+      while (i + 1 < words.size() && !is_flag(words[i + 1]) && words[i + 1] != ")")
+        values.push_back(words[++i]);
+      if (values.empty()) values = {"True"};
+      out.values[member_of(name)] = std::move(values);
       continue;
     }
     const Flag& flag = found->second;

@@ -96,6 +96,11 @@ Words yaml_words(const JsonValue& flags, const ShellInput& input, const FlagTabl
   return out;
 }
 
+bool only_prints(const Words& words) {
+  return words.empty() || words.front() == "echo" || words.front() == "printf" ||
+         words.front() == "cat";
+}
+
 int number_of(const std::string& text) {
   int value = 0;
   const char* const end = text.data() + text.size();
@@ -207,7 +212,8 @@ TrainingCommand find_command(const std::vector<NamedText>& files,
     ShellScript script = follow_script(main->text, input, main->name);
     const std::size_t least = input.printed_by_yq.empty() ? 3 : 1;
     for (ShellCommand& command : script.commands)
-      if (count_flags(command.words, table) >= least) found.push_back(std::move(command));
+      if (!only_prints(command.words) && count_flags(command.words, table) >= least)
+        found.push_back(std::move(command));
     std::size_t most = 0;  // beside tools that take a few flags of training
     for (const ShellCommand& c : found) most = std::max(most, count_flags(c.words, table));
     std::erase_if(found,

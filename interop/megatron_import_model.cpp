@@ -156,8 +156,17 @@ std::string hybrid_pattern(R r) {
   return r.text("hybrid_layer_pattern").value_or(r.text("hybrid_override_pattern").value_or(""));
 }
 
-void read_hybrid(R r, ModelSpec& m) {
+void read_hybrid(R r, ModelSpec& m, ImportedRun& out) {
   const std::string text = hybrid_pattern(r);
+  for (const std::string& word : r.list("spec")) {
+    const bool stack = word.find("mamba_stack_spec") != std::string::npos ||
+                       word.find("hybrid_stack_spec") != std::string::npos;
+    if (stack && text.empty())
+      r.problem("spec", "is of hybrid layers, and no --hybrid-layer-pattern says which");
+    else if (!stack && word.find("hybrid_layer_specs") == std::string::npos &&
+             word.find("mamba_layer_specs") == std::string::npos)
+      out.ignored.push_back("spec " + word);
+  }
   if (text.empty()) return;
   const auto problem = [&](std::string message, const char* hint) {
     r.problem(r.text("hybrid_layer_pattern") ? "hybrid_layer_pattern" : "hybrid_override_pattern",
@@ -272,7 +281,7 @@ ModelSpec read_megatron_model(const ArgumentReader& r, const ImportChoices& choi
   if (m.mtp_layers > 0 && !m.layer_traits.empty()) m.mtp_traits = m.layer_traits.back();
   if (r.is_on("enable_mhc_connections"))
     m.residual_streams = r.integer("mhc_num_residual_streams").value_or(4);
-  read_hybrid(r, m);
+  read_hybrid(r, m, out);
   return m;
 }
 

@@ -61,6 +61,9 @@ std::optional<KnownVocabulary> tokenizer_vocabulary(const ArgumentReader& r) {
   };
   if (!model.empty())
     if (const auto known = by_name("tokenizer_model", model)) return known;
+  // Of Pai-Megatron-Patch.
+  if (const auto patched = r.text("patch_tokenizer_type"))
+    if (const auto known = by_name("patch_tokenizer_type", *patched)) return known;
   if (type == "GPT2BPETokenizer") return is(kGpt2);
   if (type == "TikTokenizer") return is(kTikToken);
   if (type == "BertWordPieceLowerCase") return is(kBertUncased);

@@ -39,6 +39,8 @@ class Follower {
  public:
   Follower(const ShellInput& input, std::string where) : input_(input), where_(std::move(where)) {
     for (const auto& [name, value] : input.variables) state_.set(name, value);
+    for (int n = 1; input.variables.contains(std::to_string(n)); ++n)
+      state_.positional.push_back(input.variables.at(std::to_string(n)));
     state_.printed_by_yq = input.printed_by_yq;
   }
 

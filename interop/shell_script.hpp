@@ -21,7 +21,7 @@ inline constexpr char kUnknownBegin = '\x01', kUnknownEnd = '\x02';
 [[nodiscard]] std::string known_part(std::string_view word);
 
 struct ShellInput {
-  std::map<std::string, std::string> variables;  // set before it begins
+  std::map<std::string, std::string> variables;  // set before it begins; "1" is $1
   std::map<std::string, std::string> files;      // texts by name, for `source` and `bash`
   std::string printed_by_yq;  // what `yq` prints of a file's .MODEL_ARGS, unexpanded
 };

@@ -53,9 +53,10 @@ MegatronJob read_megatron_job(const JobFiles& o, const std::vector<interop::Name
   interop::Arguments values = read.values;
   interop::ReadArguments judged = read;
   for (const auto& [member, why] : read.bad) {
-    // Of the tokenizer's files the name is enough, and that there are some.
-    const bool file =
-        member == "tokenizer_model" || member == "vocab_file" || member == "merge_file";
+    // Of a tokenizer the name is enough, also one that other versions have; of its files that
+    // there are some.
+    const bool file = member == "tokenizer_model" || member == "tokenizer_type" ||
+                      member == "vocab_file" || member == "merge_file";
     if (!file) {
       values.erase(member);
       continue;

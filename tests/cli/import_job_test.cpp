@@ -55,8 +55,8 @@ TEST(ImportJob, AScriptIsReadAsItIsFound) {
 }
 
 TEST(ImportJob, WhatIsMissingOrCannotBePredictedIsNamed) {
-  const std::string file = test_folder() + "/train.sh";
-  const std::string out = test_folder() + "/plan.json";
+  const std::string folder = made_folder("job"), file = folder + "/train.sh";
+  const std::string out = folder + "/plan.json";
   write_text(file, job_script("--perform-rl-step --context-parallel-size $CP"));
   const Said run = run_pleat({"import", "megatron-args", file, "-o", out});
   EXPECT_EQ(run.exit_code, 3);
@@ -64,7 +64,7 @@ TEST(ImportJob, WhatIsMissingOrCannotBePredictedIsNamed) {
               AllOf(HasSubstr("--context-parallel-size: $CP is not set\n"),
                     HasSubstr("--set NAME=VALUE sets $NAME"),
                     HasSubstr("--perform-rl-step: cannot be predicted: the steps are those of")));
-  EXPECT_THAT(files_in(test_folder()), ::testing::ElementsAre("train.sh"));
+  EXPECT_THAT(files_in(folder), ::testing::ElementsAre("train.sh"));
   write_text(file, "echo nothing\n");
   EXPECT_THAT(run_pleat({"import", "megatron-args", file}).err,
               HasSubstr("has no argument of Megatron-LM"));
@@ -72,7 +72,7 @@ TEST(ImportJob, WhatIsMissingOrCannotBePredictedIsNamed) {
 }
 
 TEST(Launch, WithoutASchedulerThereIsOneMessageAndNoFile) {
-  const std::string folder = test_folder(), plan = folder + "/plan.json";
+  const std::string folder = made_folder("plans"), plan = folder + "/plan.json";
   ASSERT_EQ(run_pleat({"import", "megatron-args", job_file(), "--cluster", "h100-sxm", "-o", plan})
                 .exit_code,
             0);
@@ -80,12 +80,12 @@ TEST(Launch, WithoutASchedulerThereIsOneMessageAndNoFile) {
       {"PATH=/nowhere"}, {"launch", "--to", "slurm", plan, "--run", "--out", folder + "/job.sh"});
   EXPECT_EQ(run.exit_code, 5);
   EXPECT_EQ(run.err, "error: sbatch: is not installed here\n  hint: a login node of the cluster\n");
-  EXPECT_THAT(files_in(folder), ::testing::ElementsAre("plan.json", "train.sh"));
+  EXPECT_THAT(files_in(folder), ::testing::ElementsAre("plan.json"));
 }
 
 // A plan that stands before a log is the log's.
 TEST(Learn, ALogThatContradictsThePlanBeforeItIsRefused) {
-  const std::string folder = test_folder(), plan = folder + "/plan.json";
+  const std::string folder = made_folder("plans"), plan = folder + "/plan.json";
   ASSERT_EQ(run_pleat({"import", "megatron-args", job_file(), "--cluster", "h100-sxm", "-o", plan})
                 .exit_code,
             0);
@@ -95,7 +95,7 @@ TEST(Learn, ALogThatContradictsThePlanBeforeItIsRefused) {
                               "--out", folder + "/profile.json"});
   EXPECT_EQ(run.exit_code, 6) << run.err;
   EXPECT_THAT(run.err, HasSubstr("num_layers"));
-  EXPECT_THAT(files_in(folder), ::testing::ElementsAre("plan.json", "train.sh"));
+  EXPECT_THAT(files_in(folder), ::testing::ElementsAre("plan.json"));
 }
 
 // The plans of an answer are files that `predict` reads, and one of them may stand beside a search.
@@ -173,11 +173,11 @@ TEST(Improve, ALogStandsBesideAndThatOfAnotherRunIsRefused) {
   EXPECT_THAT(run.out, AllOf(HasSubstr("measured: 9.000 s"),
                              HasSubstr("something beside the plan makes it slow")));
   write_text(log, log_of("48"));
-  const std::string patch = test_folder() + "/p";
+  const std::string patch = made_folder("none") + "/p";
   const Said other = run_pleat({"improve", file, "--log", log, "-o", patch});
   EXPECT_EQ(other.exit_code, 6);
   EXPECT_THAT(other.err, HasSubstr("num_layers"));
-  EXPECT_THAT(files_in(test_folder()), ::testing::ElementsAre("train.log", "train.sh"));
+  EXPECT_THAT(files_in(test_folder() + "/none"), IsEmpty());
 }
 
 TEST(Improve, PlanFilesAreTakenAndOthersAreNamed) {

@@ -160,6 +160,18 @@ TEST(Unread, EveryFlagHasOneFate) {
               HasSubstr("--tensor-model-parallel-size: $TP is not set"));
 }
 
+// Flags of other versions are said, but for those that a reader knows.
+TEST(Unread, FlagsOfOtherVersions) {
+  const ReadArguments read =
+      read_arguments({"--offload-optimizer-states", "--hybrid-mlp-ratio", "0.5"}, flag_table());
+  EXPECT_THAT(read.values.at("offload_optimizer_states"), ElementsAre("True"));
+  Diagnostics problems;
+  EXPECT_THAT(judge_unread(read, {"offload_optimizer_states"}, flag_table(), load_flag_effects(),
+                           "run.sh", problems),
+              IsEmpty());
+  EXPECT_TRUE(problems.has_errors());
+}
+
 TEST(Unread, OfALogSwitchesThatAreOnCount) {
   Diagnostics problems;
   const Arguments printed{{"deterministic_mode", {"True"}},
@@ -266,6 +278,11 @@ TEST(Import, HybridPatterns) {
   EXPECT_TRUE(m.moe_layer[1]);
   EXPECT_FALSE(m.moe_layer[6]);
   EXPECT_EQ(m.recurrence->value_heads, 16);
+  a["spec"] = {"megatron.core.models.hybrid.hybrid_layer_specs", "hybrid_stack_spec"};
+  EXPECT_THAT(import_arguments(a, 8, "a").ignored, IsEmpty());
+  a.erase("hybrid_layer_pattern");
+  a["num_layers"] = {"8"};
+  EXPECT_THROW(static_cast<void>(import_arguments(a, 8, "a")), ConfigError);
   a["hybrid_layer_pattern"] = {"MXM"};
   EXPECT_THROW(static_cast<void>(import_arguments(a, 8, "a")), ConfigError);
 }

@@ -30,6 +30,8 @@ TEST(Shell, VariablesDefaultsAndArithmetic) {
               ElementsAre("run", "2", "3", "1"));
   EXPECT_THAT(last_command("PP=${PP:-8}\nrun $PP", {{{"PP", "16"}}, {}, ""}),
               ElementsAre("run", "16"));
+  EXPECT_THAT(last_command("shift; run ${1:-no} $2 $#", {{{"1", "a"}, {"2", "b"}}, {}, ""}),
+              ElementsAre("run", "a", "b", "2"));
   EXPECT_THAT(last_command("W=$((8 * $N > 32 ? 1 : 0)); run $W", {{{"N", "8"}}, {}, ""}),
               ElementsAre("run", "1"));
   EXPECT_THAT(last_command("x=a/b/c.json\nrun ${x##*/} ${x%/*} ${x/b/B}"),
