@@ -112,7 +112,8 @@ std::vector<GivenRun> read_given_runs(const std::vector<std::string>& files) {
       case RunFileKind::train_log:
         runs.emplace_back(read_train_log(text, file, plan));
         break;
-  X.emplace_back(read_megatron_log(text, file, plan));
+      case RunFileKind::megatron_log:
+        runs.emplace_back(read_megatron_log(text, file, plan, before));
         break;
     }
   }
