@@ -13,7 +13,7 @@
 namespace pleat {
 
 struct ImportOptions {
-  std::string kind;  // "megatron-log", "megatron-args", "hf", "nccl-tests"
+  std::string kind;  // "megatron-log", "megatron-args", "megatron-bridge", "hf", "nccl-tests"
   std::vector<std::string> files;
   std::string model, cluster, profile, name, collective;
   int gpus = 0, ranks = 0;
@@ -31,6 +31,7 @@ struct ImportOptions {
 // One kind each. ConfigError for what cannot be read or said.
 void import_megatron_log(const ImportOptions&);
 void import_megatron_arguments(const ImportOptions&);
+void import_bridge_config(const ImportOptions&);
 void import_nccl_tests(const ImportOptions&);
 
 }  // namespace pleat

@@ -17,7 +17,7 @@ void add_import_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "import", "Logs, command lines, configs and measurements of other programs");
   const auto o = std::make_shared<ImportOptions>();
-  command->add_option("KIND", o->kind, "megatron-log, megatron-args, hf or nccl-tests")
+  command->add_option("KIND", o->kind, "megatron-log, megatron-args, megatron-bridge, hf or nccl-tests")
       ->required()
       ->check(one_of(import_kinds()));
   command
@@ -58,6 +58,7 @@ void add_import_command(CLI::App& app, Action& action) {
       "  pleat import megatron-args plan.megatron.sh --gpus 256 --cluster gb300-nvl72\n"
       "  pleat import megatron-args train.sh --set TP=4 --set NNODES=16\n"
       "  pleat import megatron-args run.sh sbatch.sh runtime.conf model.yaml --command 1\n"
+      "  pleat import megatron-bridge checkpoints/iter_0000100/run_config.yaml --gpus 64\n"
       "  pleat import hf ./Qwen3-30B-A3B\n"
       "  pleat import nccl-tests all_reduce.txt alltoall.txt --cluster h100-sxm --name ours -o "
       "ours/");

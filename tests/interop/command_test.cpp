@@ -9,11 +9,13 @@
 #include "core/diagnostics.hpp"
 #include "core/plan/layout.hpp"
 #include "core/spec/catalog.hpp"
+#include "interop/bridge_import.hpp"
 #include "interop/flag_effects.hpp"
 #include "interop/megatron_command.hpp"
 #include "interop/megatron_import.hpp"
 #include "interop/megatron_layout.hpp"
 #include "interop/megatron_vocabulary.hpp"
+#include "interop/yaml_text.hpp"
 
 namespace pleat::interop_test {
 namespace {
@@ -285,6 +287,47 @@ TEST(Import, HybridPatterns) {
   EXPECT_THROW(static_cast<void>(import_arguments(a, 8, "a")), ConfigError);
   a["hybrid_layer_pattern"] = {"MXM"};
   EXPECT_THROW(static_cast<void>(import_arguments(a, 8, "a")), ConfigError);
+}
+
+// The names are megatron-bridge 0.6.2's; the file is ours.
+TEST(Import, AConfigurationOfMegatronBridge) {
+  const std::string text =
+      "_target_: megatron.bridge.training.config.ConfigContainer\n"
+      "comm_overlap:\n  tp_comm_overlap: false\n  overlap_grad_reduce: true\n"
+      "dataset:\n  seq_length: 4096\n"
+      "ddp:\n  bucket_size: null\n  grad_reduce_in_fp32: false\n"
+      "  use_distributed_optimizer: true\n"
+      "mixed_precision:\n  bf16: true\n  fp8: e4m3\n  fp8_recipe: mxfp8\n"
+      "model:\n  _target_: megatron.bridge.models.qwen.qwen_provider.Qwen3MoEModelProvider\n"
+      "  activation_func:\n    _call_: false\n    _target_: torch.nn.functional.silu\n"
+      "  add_bias_linear: false\n  expert_model_parallel_size: 8\n  ffn_hidden_size: 6144\n"
+      "  gated_linear_unit: true\n  hidden_size: 2048\n  kv_channels: 128\n"
+      "  layernorm_epsilon: 1.0e-06\n  moe_ffn_hidden_size: 768\n  moe_layer_freq:\n  - 0\n  - 1\n"
+      "  - 1\n  - 1\n  moe_router_topk: 8\n  moe_token_dispatcher_type: alltoall\n"
+      "  normalization: RMSNorm\n  num_attention_heads: 32\n  num_layers: 4\n"
+      "  num_moe_experts: 128\n  num_query_groups: 4\n  pipeline_model_parallel_layout:\n"
+      "  - - embedding\n    - decoder\n  - - decoder\n    - decoder\n    - decoder\n    - loss\n"
+      "  pipeline_model_parallel_size: 2\n  position_embedding_type: rope\n"
+      "  qk_layernorm: true\n  recompute_modules:\n  - core_attn\n  - moe_act\n"
+      "  recompute_granularity: selective\n  share_embeddings_and_output_weights: false\n"
+      "  vocab_size: 151936\n"
+      "optimizer:\n  optimizer: adam\n"
+      "train:\n  global_batch_size: 64\n  micro_batch_size: 2\n";
+  const PlanDocument d =
+      import_arguments(read_bridge_config(read_yaml(text, "c"), "c"), 16, "c").document;
+  EXPECT_EQ(d.model.attention.kv_groups, 4);
+  EXPECT_TRUE(d.model.gated_mlp);
+  EXPECT_FALSE(d.model.tied_embeddings);
+  EXPECT_EQ(d.model.moe->experts, 128);
+  EXPECT_FALSE(d.model.moe_layer[0]);
+  EXPECT_EQ(d.plan.layout, "Et|tttL");
+  EXPECT_EQ(d.plan.precision, Precision::mxfp8);
+  EXPECT_EQ(d.plan.optimizer.main_grads, DType::bf16);
+  EXPECT_EQ(d.plan.recompute, (std::set<Module>{Module::core_attn, Module::moe_act}));
+  EXPECT_TRUE(d.plan.overlap.grad_reduce);
+  EXPECT_EQ(d.workload.seq_len, 4096);
+  EXPECT_EQ(d.plan.attention.dp, 8);
+  EXPECT_THROW(static_cast<void>(read_bridge_config(read_yaml("a: 1\n", "c"), "c")), ConfigError);
 }
 
 }  // namespace
