@@ -126,7 +126,7 @@ void check_plan_files(const FindPlanOptions& o) {
   if (!is_folder(o.out_file)) {
     files.push_back(o.out_file);
   } else {
-    make_folder(o.out_file);
+    make_folder(o.out_file.substr(0, o.out_file.size() - 1));
     for (int i = 1; i <= o.search.top; ++i)
       files.push_back(file_of(o.out_file, static_cast<std::size_t>(i)));
   }
