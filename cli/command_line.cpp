@@ -60,6 +60,7 @@ void add_commands(CLI::App& app, Action& action) {
   add_export_weights_command(app, action);
   add_launch_command(app, action);
   add_import_command(app, action);
+  add_improve_command(app, action);
   add_watch_command(app, action);
   add_serve_command(app, action);
   add_diff_command(app, action);

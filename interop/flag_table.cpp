@@ -12,6 +12,7 @@
 #include "core/json/object_reader.hpp"
 #include "core/json/parse.hpp"
 #include "core/json/text_file.hpp"
+#include "interop/shell_script.hpp"
 
 namespace pleat::interop {
 namespace {
@@ -19,12 +20,17 @@ namespace {
 const std::vector<std::string> kValueTypes{"on",     "off",  "on_or_off", "integer",
                                       "number", "text", "list"};
 
+// What Python calls it.
+std::string member_of(const std::string& flag) {
+  std::string member = flag.substr(2);
+  std::replace(member.begin(), member.end(), '-', '_');
+  return member;
+}
+
 Flag read_flag(const std::string& name, ObjectReader r) {
   Flag flag;
   flag.type = static_cast<FlagType>(r.choice("type", kValueTypes));
-  std::string dest = name.substr(2);
-  std::replace(dest.begin(), dest.end(), '-', '_');
-  flag.dest = r.optional_text("dest").value_or(dest);
+  flag.dest = r.optional_text("dest").value_or(member_of(name));
   if (const JsonValue::Array* choices = r.optional_array("choices")) {
     for (const JsonValue& choice : *choices)
       if (const std::string* word = choice.as_string()) flag.choices.push_back(*word);
@@ -49,19 +55,37 @@ bool is_number(const std::string& text) {
 }
 
 // Empty when the values fit the flag.
-std::string misfit(const std::string& name, const Flag& flag,
-                   const std::vector<std::string>& values) {
+std::string misfit(const Flag& flag, const std::vector<std::string>& values) {
   for (const std::string& value : values) {
+    if (const std::string unknown = unknown_part(value); unknown.starts_with("output-of-"))
+      return fmt::format("is what {} prints", unknown.substr(10));
+    else if (!unknown.empty())
+      return fmt::format("${} is not set", unknown);
     if (!flag.choices.empty() &&
         std::find(flag.choices.begin(), flag.choices.end(), value) == flag.choices.end()) {
-      return fmt::format("{}: '{}' is none of {}", name, value, fmt::join(flag.choices, ", "));
+      return fmt::format("'{}' is none of {}", value, fmt::join(flag.choices, ", "));
     }
     if (flag.type == FlagType::integer && !is_integer(value))
-      return fmt::format("{}: '{}' is not a whole number", name, value);
+      return fmt::format("'{}' is not a whole number", value);
     if (flag.type == FlagType::number && !is_number(value))
-      return fmt::format("{}: '{}' is not a number", name, value);
+      return fmt::format("'{}' is not a number", value);
   }
   return {};
+}
+
+// The flag, or the only one that begins so: Python's argparse takes both.
+const std::pair<const std::string, Flag>* find_flag(const FlagTable& table,
+                                                    const std::string& name) {
+  const auto at = table.flags.lower_bound(name);
+  if (at == table.flags.end() || !at->first.starts_with(name)) return nullptr;
+  if (at->first == name) return &*at;
+  const auto next = std::next(at);
+  const bool one = next == table.flags.end() || !next->first.starts_with(name);
+  return one && name.size() >= 8 ? &*at : nullptr;
+}
+
+bool is_unknown(const std::string& word) {
+  return !word.empty() && word.front() == kUnknownBegin && known_part(word).empty();
 }
 
 bool is_flag(const std::string& word) {
@@ -98,12 +122,20 @@ ReadArguments read_arguments(const std::vector<std::string>& words, const FlagTa
     const std::string name = words[i].substr(0, equals);
     std::vector<std::string> values;
     if (equals != std::string::npos) values.push_back(words[i].substr(equals + 1));
-    const auto found = table.flags.find(name);
-    if (found == table.flags.end()) {
+    const auto* const found = find_flag(table, name);
+    if (found == nullptr) {
       out.problems.push_back(name + ": unknown flag");
+      out.strangers.push_back(name);
+      // Of another version or a fork, which readers may know by its member.
+      while (i + 1 < words.size() && !is_flag(words[i + 1]) && words[i + 1] != ")")
+        values.push_back(words[++i]);
+      if (values.empty()) values = {"True"};
+      out.values[member_of(name)] = std::move(values);
       continue;
     }
     const Flag& flag = found->second;
+    out.spelled[flag.dest] = found->first;
+    out.bad.erase(flag.dest);
     const bool many = flag.type == FlagType::list;
     const bool one =
         flag.type != FlagType::on && flag.type != FlagType::off && flag.type != FlagType::on_or_off;
@@ -111,14 +143,19 @@ ReadArguments read_arguments(const std::vector<std::string>& words, const FlagTa
            (many || values.empty())) {
       values.push_back(words[++i]);
     }
+    // "--flag $REST", where the rest is further flags.
+    while (many && values.size() > 1 && is_unknown(values.back())) values.pop_back();
     if (one && values.empty()) {
       out.problems.push_back(name + ": needs a value");
+      out.bad[flag.dest] = "needs a value";
       continue;
     }
-    if (!one)
+    if (!one) {
       values = {flag.type == FlagType::off ? "False" : "True"};
-    else if (const std::string problem = misfit(name, flag, values); !problem.empty())
-      out.problems.push_back(problem);
+    } else if (const std::string problem = misfit(flag, values); !problem.empty()) {
+      out.problems.push_back(name + ": " + problem);
+      out.bad[flag.dest] = problem;
+    }
     out.values[flag.dest] = std::move(values);
   }
   return out;
@@ -194,6 +231,7 @@ std::optional<Number> parse_number(const std::string& text) {
 }  // namespace
 
 std::optional<std::string> ArgumentReader::text(const std::string& member) const {
+  asked_.insert(member);
   const auto found = values_.find(member);
   if (found == values_.end() || found->second.empty()) return std::nullopt;
   const std::string& value = found->second.front();

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,10 @@ using Arguments = std::map<std::string, std::vector<std::string>>;
 struct ReadArguments {
   Arguments values;
   std::vector<std::string> problems;
+  std::map<std::string, std::string> spelled{};  // by member, the flag as it was given
+  std::vector<std::string> strangers{};          // flags that are not in the table
+  // By member, why its value cannot be had: "'x' is not a whole number", "$TP is not set".
+  std::map<std::string, std::string> bad{};
 };
 [[nodiscard]] ReadArguments read_arguments(const std::vector<std::string>& words, const FlagTable&);
 
@@ -71,11 +76,16 @@ class ArgumentReader {
   [[nodiscard]] bool is_off(const std::string& member) const;  // given and false
   [[nodiscard]] std::int64_t required(const std::string& member) const;
   void problem(const std::string& member, std::string message, std::string hint = {}) const;
+  [[nodiscard]] const std::string& where() const { return where_; }
+  [[nodiscard]] Diagnostics& problems() const { return problems_; }
+  // Members that somebody wanted to know.
+  [[nodiscard]] const std::set<std::string>& asked() const { return asked_; }
 
  private:
   const Arguments& values_;
   std::string where_;
   Diagnostics& problems_;
+  mutable std::set<std::string> asked_;
 };
 
 }  // namespace pleat::interop

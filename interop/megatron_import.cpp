@@ -13,6 +13,7 @@
 #include "core/plan/dispatcher_traits.hpp"
 #include "core/plan/layout_text.hpp"
 #include "interop/flag_table.hpp"
+#include "interop/megatron_layout.hpp"
 
 namespace pleat::interop {
 namespace {
@@ -49,7 +50,11 @@ Precision read_precision(const ArgumentReader& r) {
   return r.is_on("bf16") ? Precision::bf16 : Precision::fp32;
 }
 
-Sharding read_sharding(const ArgumentReader& r) {
+Sharding read_sharding(const ArgumentReader& r, ImportedRun& out) {
+  if (r.is_on("use_torch_fsdp2")) {
+    out.assumed.push_back("FSDP of PyTorch, priced as Megatron-FSDP");
+    return r.is_on("torch_fsdp2_no_reshard_after_forward") ? Sharding::zero2 : Sharding::zero3;
+  }
   if (!r.is_on("use_megatron_fsdp"))
     return r.is_on("use_distributed_optimizer") ? Sharding::zero1 : Sharding::none;
   return choice(r, "data_parallel_sharding_strategy", Sharding::zero3,
@@ -62,24 +67,29 @@ Sharding read_sharding(const ArgumentReader& r) {
 Dispatcher read_dispatcher(const ArgumentReader& r) {
   const std::string type = r.text("moe_token_dispatcher_type").value_or("allgather");
   if (type == "allgather") return Dispatcher::allgather;
+  if (type == "flex" && r.is_on("moe_enable_deepep")) return Dispatcher::deepep;
   if (type != "flex") return Dispatcher::alltoall;
   return choice(r, "moe_flex_dispatcher_backend", Dispatcher::deepep,
                 {{"deepep", Dispatcher::deepep}, {"hybridep", Dispatcher::hybridep}});
 }
 
-CudaGraph read_graph(const ArgumentReader& r) {
+CudaGraph read_graph(const ArgumentReader& r, ImportedRun& out) {
   std::string impl = r.text("cuda_graph_impl").value_or("none");
   if (r.is_on("enable_cuda_graph")) impl = "local";
   if (r.is_on("external_cuda_graph")) impl = "transformer_engine";
   if (impl == "none") return CudaGraph::none;
   std::vector<std::string> modules = r.list("cuda_graph_modules");
-  if (modules.empty()) modules = r.list("cuda_graph_scope");
+  for (const char* older : {"cuda_graph_scope", "cuda_graph_scope_deprecated"})
+    if (modules.empty()) modules = r.list(older);
   const auto has = [&](const char* name) {
     return std::find(modules.begin(), modules.end(), name) != modules.end();
   };
   if (impl == "full_iteration" || has("full_iteration")) return CudaGraph::full_iteration;
   if (modules == std::vector<std::string>{"attn"}) return CudaGraph::attention;
-  return !modules.empty() && !has("attn") && !has("full") ? CudaGraph::router : CudaGraph::partial;
+  if (modules.empty() || has("attn") || has("full")) return CudaGraph::partial;
+  if (has("moe_router") || has("moe_preprocess")) return CudaGraph::router;
+  for (const std::string& module : modules) out.ignored.push_back("cuda_graph_modules " + module);
+  return CudaGraph::none;
 }
 
 template <class Enum>
@@ -97,7 +107,9 @@ void read_modules(const ArgumentReader& r, const char* member, std::size_t count
 
 void read_recompute(const ArgumentReader& r, ImportedRun& out) {
   Plan& p = out.document.plan;
-  const std::string granularity = r.text("recompute_granularity").value_or("");
+  const bool older = r.is_on("recompute_activations");  // its name for selective recompute
+  const std::string granularity =
+      r.text("recompute_granularity").value_or(older ? "selective" : "");
   if (granularity == "full") {
     p.recompute_full = true;
     const auto layers = [&](std::int64_t otherwise) {
@@ -111,6 +123,7 @@ void read_recompute(const ArgumentReader& r, ImportedRun& out) {
   } else if (granularity == "selective") {
     read_modules(r, "recompute_modules", 7, p.recompute, out);
     if (r.list("recompute_modules").empty()) p.recompute = {Module::core_attn};
+    if (r.is_on("moe_layer_recompute")) p.recompute.insert(Module::moe);
   }
 }
 
@@ -182,7 +195,7 @@ void read_overlap(const ArgumentReader& r, Plan& p) {
                .delay_wgrad = r.is_on("delay_wgrad_compute"),
                .grad_reduce = r.is_on("overlap_grad_reduce"),
                .param_gather = p.sharding == Sharding::none || r.is_on("overlap_param_gather"),
-               .tensor_parallel = r.is_on("tp_comm_overlap"),
+               .tensor_parallel = p.attention.tp > 1 && r.is_on("tp_comm_overlap"),
                .shared_expert = r.is_on("moe_shared_expert_overlap")};
 }
 
@@ -208,7 +221,6 @@ std::int64_t layout_stages(const ArgumentReader& r, const std::string& layout) {
 
 void read_pipeline(const ArgumentReader& r, ImportedRun& out) {
   Plan& p = out.document.plan;
-  const std::int64_t layers = out.document.model.layers;
   p.attention.pp = degree(r, "pipeline_model_parallel_size", 1);
   p.layout = r.text("pipeline_model_parallel_layout").value_or("");
   p.microbatch_group =
@@ -217,16 +229,14 @@ void read_pipeline(const ArgumentReader& r, ImportedRun& out) {
   if (const auto v = r.integer("num_virtual_stages_per_pipeline_rank")) {
     p.vpp = static_cast<int>(*v);
   } else if (const auto n = r.integer("num_layers_per_virtual_pipeline_stage"); n && *n > 0) {
-    p.vpp = static_cast<int>(layers / p.attention.pp / *n);
+    p.vpp = static_cast<int>(counted_layers(r, out.document.model) / p.attention.pp / *n);
   } else if (!p.layout.empty()) {
     p.vpp = static_cast<int>(layout_stages(r, p.layout) / p.attention.pp);
   } else if (const auto size = r.integer("virtual_pipeline_model_parallel_size")) {
     p.vpp = static_cast<int>(*size);
   }
   p.vpp = std::max(p.vpp, 1);
-  for (const char* member :
-       {"decoder_first_pipeline_num_layers", "decoder_last_pipeline_num_layers"})
-    if (r.integer(member)) r.problem(member, "is not read; write the stages as a layout");
+  read_split(r, out.document.model, p);
   if (p.attention.pp == 1) p.microbatch_group = 0;
 }
 
@@ -250,7 +260,9 @@ void read_grids(const ArgumentReader& r, int gpus, ImportedRun& out) {
   Plan& p = d.plan;
   p.attention.tp = degree(r, "tensor_model_parallel_size", 1);
   p.attention.cp = degree(r, "context_parallel_size", 1);
-  const std::int64_t world = gpus > 0 ? gpus : r.required("world_size");
+  if (gpus == 0 && !r.text("world_size"))
+    r.problem("world_size", "the number of GPUs is not said", "--gpus N");
+  const std::int64_t world = gpus > 0 ? gpus : r.integer("world_size").value_or(1);
   d.gpus = static_cast<int>(std::min<std::int64_t>(world, 1 << 20));
   p.attention.dp = rest_of(d.gpus, p.attention.tp, p.attention.cp, p.attention.pp);
   const bool moe = d.model.moe.has_value();
@@ -299,7 +311,7 @@ void read_rest(const ArgumentReader& r, ImportedRun& out) {
   p.micro_batch = static_cast<int>(r.required("micro_batch_size"));
   p.sequence_parallel = p.attention.tp > 1 && r.is_on("sequence_parallel");
   p.precision = read_precision(r);
-  p.sharding = read_sharding(r);
+  p.sharding = read_sharding(r, out);
   p.dispatcher = moe ? read_dispatcher(r) : Dispatcher::alltoall;
   const bool flex = is_fused(p.dispatcher);
   const auto sms = [&](const char* member) { return r.integer(member).value_or(0); };
@@ -309,7 +321,7 @@ void read_rest(const ArgumentReader& r, ImportedRun& out) {
     const std::int64_t any = sms("moe_flex_dispatcher_num_sms");
     p.dispatcher_sms = static_cast<int>(std::min<std::int64_t>(any > 0 ? any : own, 1024));
   }
-  p.cuda_graph = read_graph(r);
+  p.cuda_graph = read_graph(r, out);
   read_recompute(r, out);
   if (r.is_on("fine_grained_activation_offloading"))
     read_modules(r, "offload_modules", 7, p.offload, out);
@@ -329,18 +341,59 @@ void read_rest(const ArgumentReader& r, ImportedRun& out) {
   read_stash(r, p);
 }
 
+// Another model than the arguments describe; sizes in which they differ are said.
+void replace_model(const ModelSpec& model, const ArgumentReader& r, ImportedRun& out) {
+  const auto differs = [&](const char* member, std::int64_t has) {
+    const auto said = r.integer(member);
+    if (said && *said != has)
+      out.assumed.push_back(fmt::format("{} {}, of {}; the arguments say {}", member, has,
+                                        model.name, *said));
+  };
+  differs("num_layers", model.layers);
+  differs("hidden_size", model.hidden);
+  differs("num_attention_heads", model.attention.heads);
+  differs("num_experts", model.moe ? model.moe->experts : 0);
+  std::erase_if(out.assumed, [](const std::string& a) { return a.starts_with("vocab_size"); });
+  out.document.model = model;
+}
+
+// Without a global batch Megatron-LM makes a microbatch of each rank.
+void read_batch(const ArgumentReader& r, ImportedRun& out) {
+  PlanDocument& d = out.document;
+  if (const auto schedule = r.text("step_batch_size_schedule")) {
+    // "0:384 200B:768": from these samples or tokens on, so many.
+    const std::string size = schedule->substr(schedule->rfind(':') + 1);
+    const Arguments last{{"step_batch_size_schedule", {size}}};
+    d.workload.global_batch =
+        ArgumentReader(last, r.where(), r.problems()).required("step_batch_size_schedule");
+    out.assumed.push_back("the global batch of the end of its schedule");
+  } else if (r.text("global_batch_size")) {
+    d.workload.global_batch = r.required("global_batch_size");
+  } else {
+    d.workload.global_batch = std::int64_t{d.plan.micro_batch} * d.plan.attention.dp;
+    out.assumed.push_back(fmt::format("global_batch_size {}, a microbatch of each rank",
+                                      d.workload.global_batch));
+  }
+  if (!r.list("rampup_batch_size").empty())
+    out.assumed.push_back("the global batch of the end of its ramp");
+}
+
 }  // namespace
 
-ImportedRun import_arguments(const Arguments& values, int gpus, const std::string& where) {
-  Diagnostics problems;
+ImportedRun import_arguments(const Arguments& values, const ImportChoices& choices,
+                             const std::string& where) {
+  Diagnostics problems, of_model;
   const ArgumentReader r(values, where, problems);
+  // What is wrong with a model that another one replaces does not matter.
+  const ArgumentReader model_reader(values, where, choices.model ? of_model : problems);
   ImportedRun out;
   PlanDocument& d = out.document;
   d.runtime = Runtime::megatron;
-  d.model = read_megatron_model(r, out);
+  d.model = read_megatron_model(model_reader, choices, out);
+  if (choices.model) replace_model(*choices.model, r, out);
   d.model_name = d.model.name;
-  d.workload.seq_len = r.required("seq_length");
-  d.workload.global_batch = r.required("global_batch_size");
+  const auto older = r.integer("encoder_seq_length");
+  d.workload.seq_len = older ? *older : r.required("seq_length");
   if (d.model.moe) {
     d.workload.capacity_factor = r.number("moe_expert_capacity_factor").value_or(0);
     d.workload.pad_to_capacity = r.is_on("moe_pad_expert_input_to_capacity");
@@ -349,12 +402,19 @@ ImportedRun import_arguments(const Arguments& values, int gpus, const std::strin
                               : "routing forced; the run's own was not");
   }
   read_pipeline(r, out);
-  read_grids(r, gpus, out);
+  read_grids(r, choices.gpus, out);
   read_rest(r, out);
+  read_batch(r, out);
   problems.throw_if_errors();
   // The limits of a plan file hold here too: top-k over experts, a million heads.
   static_cast<void>(read_plan_document(write_plan_document(d), where));
+  out.asked = r.asked();
+  out.asked.insert(model_reader.asked().begin(), model_reader.asked().end());
   return out;
+}
+
+ImportedRun import_arguments(const Arguments& values, int gpus, const std::string& where) {
+  return import_arguments(values, ImportChoices{.gpus = gpus, .vocab = 0, .model = {}}, where);
 }
 
 }  // namespace pleat::interop

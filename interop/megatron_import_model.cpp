@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interop/megatron_import.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include "core/elementwise.hpp"
+#include "interop/megatron_vocabulary.hpp"
 
 namespace pleat::interop {
 namespace {
@@ -116,7 +119,7 @@ void read_variant(R r, ModelSpec& m) {
   }
 }
 
-void read_moe(R r, ModelSpec& m) {
+void read_moe(R r, ModelSpec& m, ImportedRun& out) {
   m.moe_layer.assign(static_cast<std::size_t>(m.layers), false);
   if (r.integer("num_experts").value_or(0) <= 0) return;
   MoeSpec moe;
@@ -136,6 +139,8 @@ void read_moe(R r, ModelSpec& m) {
   moe.expert_bias = r.is_on("moe_router_enable_expert_bias");
   moe.scaling_factor = r.number("moe_router_topk_scaling_factor").value_or(1.0);
   moe.latent = r.integer("moe_latent_size").value_or(0);
+  for (const std::string& kind : r.list("moe_router_load_balancing_type"))
+    if (kind == "sinkhorn") out.ignored.push_back("moe_router_load_balancing_type sinkhorn");
   moe.mlp_bias = m.mlp_bias;
   m.moe = moe;
   const std::vector<int> pattern = r.text("moe_layer_freq")
@@ -146,24 +151,107 @@ void read_moe(R r, ModelSpec& m) {
   if (!dense) m.mlp_bias = false;  // there is no dense MLP
 }
 
+// "MEME*E/*E": a letter a layer, then what each prediction layer is made of.
+std::string hybrid_pattern(R r) {
+  return r.text("hybrid_layer_pattern").value_or(r.text("hybrid_override_pattern").value_or(""));
+}
+
+void read_hybrid(R r, ModelSpec& m, ImportedRun& out) {
+  const std::string text = hybrid_pattern(r);
+  for (const std::string& word : r.list("spec")) {
+    const bool stack = word.find("mamba_stack_spec") != std::string::npos ||
+                       word.find("hybrid_stack_spec") != std::string::npos;
+    if (stack && text.empty())
+      r.problem("spec", "is of hybrid layers, and no --hybrid-layer-pattern says which");
+    else if (!stack && word.find("hybrid_layer_specs") == std::string::npos &&
+             word.find("mamba_layer_specs") == std::string::npos)
+      out.ignored.push_back("spec " + word);
+  }
+  if (text.empty()) return;
+  const auto problem = [&](std::string message, const char* hint) {
+    r.problem(r.text("hybrid_layer_pattern") ? "hybrid_layer_pattern" : "hybrid_override_pattern",
+              std::move(message), hint);
+  };
+  const std::string pattern = text.substr(0, text.find('/'));
+  if (static_cast<std::int64_t>(pattern.size()) != m.layers) return;  // more than are read
+  m.layer_traits.assign(pattern.size(), LayerTraits{});
+  m.moe_layer.assign(pattern.size(), false);
+  bool mamba = false;
+  for (std::size_t l = 0; l < pattern.size(); ++l) {
+    LayerTraits& t = m.layer_traits[l];
+    if (pattern[l] == 'M') {
+      t = {.mixer = Mixer::mamba2, .mlp = false};
+      mamba = true;
+    } else if (pattern[l] == '*') {
+      t = {.mixer = Mixer::attention, .mlp = false};
+    } else if (pattern[l] == '-' || (pattern[l] == 'E' && m.moe)) {
+      t = {.mixer = Mixer::none};
+      m.moe_layer[l] = pattern[l] == 'E';
+    } else {
+      problem(fmt::format("'{}' is not read", pattern[l]),
+              "M (Mamba-2), * (attention), - (MLP), E (experts, with --num-experts)");
+      return;
+    }
+  }
+  for (std::size_t at = pattern.size(); at < text.size();) {
+    const std::size_t end = std::min(text.find('/', at + 1), text.size());
+    if (text.substr(at + 1, end - at - 1) != "*E")
+      problem("prediction layers are read as attention and experts", "/*E");
+    at = end;
+  }
+  m.mtp_traits = {};
+  if (!mamba) return;
+  const std::int64_t head = r.integer("mamba_head_dim").value_or(64);
+  m.recurrence = RecurrenceSpec{
+      .key_heads = r.integer("mamba_num_groups").value_or(8),
+      .value_heads =
+          r.integer("mamba_num_heads").value_or(2 * m.hidden / std::max<std::int64_t>(1, head)),
+      .key_dim = r.integer("mamba_state_dim").value_or(128),
+      .value_dim = head,
+      .conv = 4};
+}
+
+// Prediction layers stand behind the pattern, or are counted.
+std::int64_t prediction_layers(R r) {
+  const std::string text = hybrid_pattern(r);
+  return r.integer("mtp_num_layers").value_or(std::count(text.begin(), text.end(), '/'));
+}
+
+std::int64_t read_vocabulary(R r, std::int64_t given, ImportedRun& out) {
+  const auto padded = r.integer("padded_vocab_size");
+  const std::int64_t said = r.integer("vocab_size").value_or(padded.value_or(0));
+  const auto known = tokenizer_vocabulary(r);
+  if (given > 0 || said > 0) return given > 0 ? given : said;
+  if (known) {
+    out.assumed.push_back(fmt::format("vocab_size {}, of {}", known->tokens, known->from));
+    return known->tokens;
+  }
+  const auto tokenizer = r.text("tokenizer_model");
+  r.problem("vocab_size",
+            tokenizer ? fmt::format("is not given, and the tokenizer {} is not known", *tokenizer)
+                      : "neither it, padded_vocab_size nor a tokenizer is given",
+            "--vocab-size N, or --model NAME");
+  return 1;
+}
+
 }  // namespace
 
-ModelSpec read_megatron_model(const ArgumentReader& r, ImportedRun& out) {
+ModelSpec read_megatron_model(const ArgumentReader& r, const ImportChoices& choices,
+                              ImportedRun& out) {
   ModelSpec m;
   m.name = "megatron";
   m.model_type = "megatron";
-  m.layers = r.required("num_layers");
+  const std::string hybrid = hybrid_pattern(r);
+  m.layers = hybrid.empty() ? r.required("num_layers")
+                            : static_cast<std::int64_t>(std::min(hybrid.find('/'), hybrid.size()));
+  if (const auto said = r.integer("num_layers"); said && *said != m.layers)
+    out.assumed.push_back(fmt::format("num_layers {}, of the hybrid pattern", m.layers));
   m.hidden = r.required("hidden_size");
   if (m.layers > 1 << 16) {
     r.problem("num_layers", "is more than 65536");
     m.layers = 1;
   }
-  const auto vocab = r.integer("padded_vocab_size");
-  m.vocab = r.integer("vocab_size").value_or(vocab.value_or(0));
-  if (m.vocab == 0) {
-    r.problem("vocab_size", "neither it nor padded_vocab_size is given");
-    m.vocab = 1;
-  }
+  m.vocab = read_vocabulary(r, choices.vocab, out);
   const bool swiglu = r.is_on("swiglu");
   const bool clamped = r.is_on("quick_geglu");  // with gpt-oss's limit and offset
   if (clamped && (r.number("activation_func_clamp_value") != kGluLimit ||
@@ -187,15 +275,13 @@ ModelSpec read_megatron_model(const ArgumentReader& r, ImportedRun& out) {
     m.learned_positions = r.integer("max_position_embeddings").value_or(0);
   read_attention(r, m);
   read_windows(r, m);
-  read_moe(r, m);
+  read_moe(r, m, out);
   read_variant(r, m);
-  m.mtp_layers = r.integer("mtp_num_layers").value_or(0);
+  m.mtp_layers = prediction_layers(r);
   if (m.mtp_layers > 0 && !m.layer_traits.empty()) m.mtp_traits = m.layer_traits.back();
   if (r.is_on("enable_mhc_connections"))
     m.residual_streams = r.integer("mhc_num_residual_streams").value_or(4);
-  for (const char* member : {"hybrid_layer_pattern", "hybrid_override_pattern"})
-    if (r.text(member)) r.problem(member, "layers by a hybrid pattern are not read");
-  if (r.is_on("is_hybrid_model")) out.ignored.push_back("is_hybrid_model");
+  read_hybrid(r, m, out);
   return m;
 }
 

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "interop/megatron_export.hpp"
 #include "interop/quoting.hpp"
 
@@ -96,6 +98,12 @@ void write_titan_model(C c, Exported& e) {
   if (model == nullptr) return;  // refused
   add(e, "--module", {model->module});
   add(e, "--config", {model->config});
+  // models/kimi_k2_7/config_registry.py; optimizers are chosen in Python.
+  if (std::string_view(model->module) == "kimi_k2_7" &&
+      c.plan().optimizer.kind == OptimizerKind::adamw) {
+    miss(e, "plan.optimizer.kind", "adamw",
+         "its configuration trains with Muon: default_adamw(lr) in Python");
+  }
   if (c.model().mtp_layers > 0) {
     miss(e, "model.mtp_layers", std::to_string(c.model().mtp_layers),
          "its configuration trains without prediction layers: num_mtp_layers in Python");

@@ -3,6 +3,7 @@
 // What other programs wrote, read into files of ours.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,10 +13,13 @@
 namespace pleat {
 
 struct ImportOptions {
-  std::string kind;  // "megatron-log", "megatron-args", "hf", "nccl-tests"
+  std::string kind;  // "megatron-log", "megatron-args", "megatron-bridge", "hf", "nccl-tests"
   std::vector<std::string> files;
   std::string model, cluster, profile, name, collective;
   int gpus = 0, ranks = 0;
+  std::vector<std::string> set;  // of megatron-args, "NAME=VALUE"
+  std::int64_t vocab = 0;
+  int command = 0;
   int warmup = -1;  // -1: three lines, fewer when there are few
   OutputOptions output;
   bool json = false;
@@ -27,6 +31,7 @@ struct ImportOptions {
 // One kind each. ConfigError for what cannot be read or said.
 void import_megatron_log(const ImportOptions&);
 void import_megatron_arguments(const ImportOptions&);
+void import_bridge_config(const ImportOptions&);
 void import_nccl_tests(const ImportOptions&);
 
 }  // namespace pleat

@@ -14,6 +14,7 @@
 #include "core/json/json_value.hpp"
 #include "core/json/text_file.hpp"
 #include "core/spec/catalog.hpp"
+#include "interop/flag_effects.hpp"
 #include "interop/megatron_import.hpp"
 #include "interop/megatron_log.hpp"
 
@@ -143,9 +144,16 @@ void import_megatron_log(const ImportOptions& o) {
   if (r.log.arguments.empty()) {
     note("the log does not print its arguments: times only");
   } else {
-    r.run = interop::import_arguments(r.log.arguments, o.gpus, path);
+    interop::ImportChoices choices{.gpus = o.gpus, .vocab = o.vocab, .model = {}};
+    if (!o.model.empty()) choices.model = load_model(o.model).model;
+    r.run = interop::import_arguments(r.log.arguments, choices, path);
+    Diagnostics problems;
+    for (const std::string& flag :
+         judge_unread_log(r.log.arguments, r.run->asked, interop::load_flag_table(),
+                          interop::load_flag_effects(), path, problems))
+      note("not priced: " + flag);
+    problems.throw_if_errors();
     PlanDocument& d = r.run->document;
-    if (!o.model.empty()) d.model = load_model(o.model).model;
     d.model_name = o.model.empty() ? (o.name.empty() ? d.model_name : o.name) : d.model.name;
     d.provenance = "pleat import megatron-log " + path;
     for (const std::string& argument : r.run->ignored) note("no counterpart: " + argument);

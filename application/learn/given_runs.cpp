@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
 
+#include "application/exchange/watch.hpp"
 #include "calibration/microbench/clock.hpp"
 #include "console/output.hpp"
 #include "core/diagnostics.hpp"
@@ -68,14 +70,17 @@ LoggedRun read_train_log(const std::string& text, const std::string& file,
   return run;
 }
 
+// `named`: the plan file that stands right before the log, empty where another file does. What the
+// log prints of its arguments must be that plan's.
 LoggedRun read_megatron_log(const std::string& text, const std::string& file,
-                            const std::optional<PlanDocument>& plan) {
+                            const std::optional<PlanDocument>& plan, const std::string& named) {
   const interop::MegatronLog log = interop::parse_megatron_log(text);
   const interop::LogTimes times = interop::log_times(log, warmup_of(log.iterations.size()), file);
   LoggedRun run;
   if (log.arguments.empty()) {
     run = with_plan(file, plan);
   } else {
+    if (!named.empty()) require_same_run(interop::read_run_log(text), *plan, file, named);
     interop::ImportedRun imported = interop::import_arguments(log.arguments, 0, file);
     for (const std::string& word : imported.ignored) note(file + ": no counterpart: " + word);
     for (const std::string& word : imported.assumed) note(file + ": assumed: " + word);
@@ -92,11 +97,14 @@ LoggedRun read_megatron_log(const std::string& text, const std::string& file,
 std::vector<GivenRun> read_given_runs(const std::vector<std::string>& files) {
   std::vector<GivenRun> runs;
   std::optional<PlanDocument> plan;
+  std::string named;
   for (const std::string& file : files) {
+    const std::string before = std::exchange(named, "");
     const std::string text = read_text_file(file, kMostLogBytes);
     switch (run_file_kind(text)) {
       case RunFileKind::plan:
         plan = read_plan_document(text, file);
+        named = file;
         break;
       case RunFileKind::rows:
         for (MeasuredRun& row : read_runs(text, file)) runs.emplace_back(std::move(row));
@@ -105,7 +113,7 @@ std::vector<GivenRun> read_given_runs(const std::vector<std::string>& files) {
         runs.emplace_back(read_train_log(text, file, plan));
         break;
       case RunFileKind::megatron_log:
-        runs.emplace_back(read_megatron_log(text, file, plan));
+        runs.emplace_back(read_megatron_log(text, file, plan, before));
         break;
     }
   }

@@ -2,7 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "application/request/given_recipes.hpp"
 
+#include <fmt/format.h>
+
 #include "application/request/request.hpp"
+#include "core/diagnostics.hpp"
+#include "core/json/text_file.hpp"
+#include "core/plan/constraints.hpp"
+#include "core/plan/plan_document.hpp"
 #include "planner/space/mesh_space.hpp"
 
 namespace pleat {
@@ -18,12 +24,29 @@ void give_layout(const Target& t, ShapeOptions& shape) {
   if (!layouts.empty() && !layouts.front().empty()) shape.of<&Plan::layout>() = layouts.back();
 }
 
+// The plan of a plan file, on this target's model and batch.
+Plan plan_of_file(const Target& t, const std::string& file) {
+  const PlanDocument d = read_plan_document(read_text_file(file), file);
+  if (d.gpus != t.gpus) {
+    throw_config_error(ExitCode::bad_request, "--compare", "",
+                       fmt::format("{} is a plan for {} GPUs, the search is for {}", file, d.gpus,
+                                   t.gpus),
+                       fmt::format("--gpus {}", d.gpus));
+  }
+  require_valid({t.model, t.workload, d.plan, t.gpus}, file);
+  return d.plan;
+}
+
 }  // namespace
 
 std::vector<RecipeDraft> given_recipes(const Target& t, const SearchConfig& config,
                                        const std::vector<std::string>& given) {
   std::vector<RecipeDraft> drafts;
   for (const std::string& text : given) {
+    if (text.ends_with(".json")) {
+      drafts.push_back({text, "given", plan_of_file(t, text), true, true});
+      continue;
+    }
     ShapeOptions shape = parse_shape(text, "--compare");
     auto& precision = shape.of<&Plan::precision>();
     const bool names_precision = precision.has_value();

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Recipes to compare a search with, as they are typed: "tp=1,pp=2,vpp=8,ep=32".
+// Recipes to compare a search with, as they are typed: "tp=1,pp=2,vpp=8,ep=32", or a plan file.
 #pragma once
 
 #include "application/plan/recipes.hpp"

@@ -24,8 +24,8 @@ struct FindPlanOptions {
   TargetOptions target;
   SearchOptions search;
   ObjectiveOptions objective;
-  std::vector<std::string> compare;  // "tp=1,pp=2,vpp=8,ep=32", each a recipe
-  std::string out_file;              // the winner's plan file; empty: none
+  std::vector<std::string> compare;  // "tp=1,pp=2,vpp=8,ep=32" or a plan file, each a recipe
+  std::string out_file;              // the winner's plan file, "plans/" of all; empty: none
   std::string html_file;             // the report as a page; empty: none
   bool force = false;                // these files may be there already
   bool explain = false;              // what binds the winner, and what would change the answer

@@ -30,6 +30,7 @@ void add_export_command(CLI::App&, Action&);
 void add_export_weights_command(CLI::App&, Action&);
 void add_launch_command(CLI::App&, Action&);
 void add_import_command(CLI::App&, Action&);
+void add_improve_command(CLI::App&, Action&);
 void add_watch_command(CLI::App&, Action&);
 void add_serve_command(CLI::App&, Action&);
 void add_diff_command(CLI::App&, Action&);

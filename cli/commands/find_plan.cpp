@@ -114,10 +114,39 @@ void print_text(const FindPlanOptions& o, const FoundPlans& found) {
         (o.explain ? "" : more_text(result, shown)));
 }
 
+bool is_folder(const std::string& out) { return out.ends_with('/'); }
+
+// "plans/plan-1.json" of the best, and so on.
+std::string file_of(const std::string& folder, std::size_t rank) {
+  return fmt::format("{}plan-{}.json", folder, rank);
+}
+
+void check_plan_files(const FindPlanOptions& o) {
+  std::vector<std::string> files{o.html_file};
+  if (!is_folder(o.out_file)) {
+    files.push_back(o.out_file);
+  } else {
+    make_folder(o.out_file.substr(0, o.out_file.size() - 1));
+    for (int i = 1; i <= o.search.top; ++i)
+      files.push_back(file_of(o.out_file, static_cast<std::size_t>(i)));
+  }
+  check_outputs(files, o.force);
+}
+
+void write_plan_files(const FindPlanOptions& o, const FoundPlans& found) {
+  if (o.out_file.empty()) return;
+  const std::vector<Candidate>& best = found.answer.result.best;
+  const std::size_t count = is_folder(o.out_file) ? best.size() : 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    write_and_say(is_folder(o.out_file) ? file_of(o.out_file, i + 1) : o.out_file,
+                  write_plan_document(document_of(found, best[i])));
+  }
+}
+
 }  // namespace
 
 void find_plan(const FindPlanOptions& o) {
-  check_outputs({o.out_file, o.html_file}, o.force);
+  check_plan_files(o);
   catch_interrupts();
   SearchHooks hooks;
   hooks.keep_on = [] { return !interrupt_pending(); };  // Ctrl-C ends the search
@@ -134,9 +163,7 @@ void find_plan(const FindPlanOptions& o) {
   }
   if (!tells_sensitivity(o)) found.sensitivity.reset();  // for the page alone
   keep_first(static_cast<std::size_t>(o.search.top), result);
-  if (!o.out_file.empty()) {
-    write_and_say(o.out_file, write_plan_document(document_of(found, result.best.front())));
-  }
+  write_plan_files(o, found);
   if (o.json) {
     print(found_plans_json(found).dump() + "\n");
   } else {

@@ -17,10 +17,13 @@ void add_import_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "import", "Logs, command lines, configs and measurements of other programs");
   const auto o = std::make_shared<ImportOptions>();
-  command->add_option("KIND", o->kind, "megatron-log, megatron-args, hf or nccl-tests")
+  command->add_option("KIND", o->kind, "megatron-log, megatron-args, megatron-bridge, hf or nccl-tests")
       ->required()
       ->check(one_of(import_kinds()));
-  command->add_option("FILE", o->files, "What to read; nccl-tests takes several")->required();
+  command
+      ->add_option("FILE", o->files,
+                   "What to read; nccl-tests takes several, megatron-args also what a script reads")
+      ->required();
   command->add_option("-c,--cluster", o->cluster, "Where it ran: name of a cluster, or a file")
       ->check(offers_configs(ConfigKind::cluster));
   command->add_option("--profile", o->profile, "Profile of the prediction, or to start from")
@@ -30,6 +33,14 @@ void add_import_command(CLI::App& app, Action& action) {
   command->add_option("--name", o->name, "Name of the model, or of the new cluster");
   command->add_option("-n,--gpus", o->gpus, "GPUs of the run (default: as the log says)")
       ->check(in_range(1, 1 << 20));
+  command->add_option("--set", o->set, "Of megatron-args: a variable that the script is given")
+      ->expected(1)
+      ->take_all()
+      ->type_name("NAME=VALUE");
+  command->add_option("--command", o->command, "Of megatron-args: which of several (default: last)")
+      ->check(in_range(1, 1000));
+  command->add_option("--vocab-size", o->vocab, "Of megatron-args and -log: tokens, where none say")
+      ->check(in_range(1, 1 << 28));
   command->add_option("--warmup", o->warmup, "Iteration lines to drop (default: 3)")
       ->check(in_range(0, 1'000'000));
   command->add_option("--collective", o->collective,
@@ -45,6 +56,9 @@ void add_import_command(CLI::App& app, Action& action) {
       "Examples:\n"
       "  pleat import megatron-log train.log --cluster h100-sxm -o plan.json\n"
       "  pleat import megatron-args plan.megatron.sh --gpus 256 --cluster gb300-nvl72\n"
+      "  pleat import megatron-args train.sh --set TP=4 --set NNODES=16\n"
+      "  pleat import megatron-args run.sh sbatch.sh runtime.conf model.yaml --command 1\n"
+      "  pleat import megatron-bridge checkpoints/iter_0000100/run_config.yaml --gpus 64\n"
       "  pleat import hf ./Qwen3-30B-A3B\n"
       "  pleat import nccl-tests all_reduce.txt alltoall.txt --cluster h100-sxm --name ours -o "
       "ours/");

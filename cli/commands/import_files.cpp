@@ -32,7 +32,8 @@ void import_hugging_face(const ImportOptions& o) {
 }  // namespace
 
 const std::vector<std::string>& import_kinds() {
-  static const std::vector<std::string> kinds{"megatron-log", "megatron-args", "hf", "nccl-tests"};
+  static const std::vector<std::string> kinds{"megatron-log", "megatron-args", "megatron-bridge",
+                                              "hf", "nccl-tests"};
   return kinds;
 }
 
@@ -41,6 +42,8 @@ void import_files(const ImportOptions& o) {
     import_megatron_log(o);
   else if (o.kind == "megatron-args")
     import_megatron_arguments(o);
+  else if (o.kind == "megatron-bridge")
+    import_bridge_config(o);
   else if (o.kind == "hf")
     import_hugging_face(o);
   else

@@ -38,6 +38,7 @@ struct LaunchOptions {
 
 void run_launch(LaunchOptions o) {
   check_output(o.output);
+  if (o.run && !o.output.dry_run) require_slurm();  // before anything is written
   const PlanDocument document = load_plan_document(o.plan_file);
   const ClusterSpec cluster = load_cluster(o.cluster.empty() ? document.cluster : o.cluster);
   const bool pleat = o.trainer.empty() ? document.runtime == Runtime::pleat : o.trainer == "pleat";

@@ -63,14 +63,16 @@ void add_plan_command(CLI::App& app, Action& action) {
   command
       ->add_option(
           "--compare", o->compare,
-          "A recipe to price beside the winner, as \"tp=1,pp=2,vpp=8,ep=32\"; may be repeated")
+          "A recipe to price beside the winner, as \"tp=1,pp=2,vpp=8,ep=32\", or a plan file; may "
+          "be repeated")
       ->expected(1)
       ->take_all();
   add_objective(*command, o->objective);
   command->add_flag("--robust", o->search.robust,
                     "Rank by the upper end of the prediction band, not by its middle")
       ->group("Objective");
-  command->add_option("-o,--out", o->out_file, "Write the best plan's file");
+  command->add_option("-o,--out", o->out_file,
+                      "Write the best plan's file; to FOLDER/, those of all that are shown");
   command->add_option("--html", o->html_file, "Write the report as a page with charts");
   command->add_flag("--force", o->force, "Replace files that are there");
   command->add_flag("--explain", o->explain,

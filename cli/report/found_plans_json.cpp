@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/report/found_plans_json.hpp"
 
+#include <algorithm>
+
 #include "cli/report/alternatives_report.hpp"
 #include "cli/report/explain_report.hpp"
 #include "cli/report/numerics_report.hpp"
 #include "cli/report/recipes_report.hpp"
 #include "cli/report/sensitivity_report.hpp"
 #include "cli/report/step_report.hpp"
+#include "core/json/parse.hpp"
+#include "core/plan/plan_document.hpp"
 
 namespace pleat::cli {
 
@@ -16,6 +20,18 @@ JsonValue found_plans_json(const FoundPlans& found) {
   const StepEstimate& best = found.answer.result.best.front().estimate;
   JsonValue document = search_json(found.answer.result, t, found.answer.search);
   set_alternatives(found.answer, t, document);
+  // Each plan as `pleat predict --plan` reads it.
+  JsonValue* plans = nullptr;
+  for (JsonMember& m : document.mutable_members())
+    if (m.key == "best") plans = &m.value;
+  const std::vector<Candidate>& shown = found.answer.result.best;
+  if (plans != nullptr) {
+    std::vector<JsonValue>& items = plans->mutable_items();
+    for (std::size_t i = 0; i < std::min(items.size(), shown.size()); ++i) {
+      items[i].set("file",
+                   parse_json(write_plan_document(document_of(found, shown[i])), "plan file"));
+    }
+  }
   JsonValue assumed = JsonValue::array();
   for (const std::string& flag : t.assumed) assumed.push_back(flag);
   document.set("numerics", numerics_json(found.numerics))

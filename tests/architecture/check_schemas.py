@@ -19,6 +19,7 @@ SCHEMAS = {
     "rates": "rates.schema.json",
     "numerics": "numerics.schema.json",
     "interop": "interop.schema.json",
+    "unread_flags": "unread_flags.schema.json",
     "models": None,  # Hugging Face config.json
     "validation": None,
 }

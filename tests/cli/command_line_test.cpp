@@ -29,8 +29,8 @@ TEST(CommandLine, UnknownCommandLikeNoOther) {
       run.err,
       "error: unknown command 'xyzzyplugh'\n  hint: commands are models, clusters, model, program, "
       "predict, plan, capacity, train, checkpoint, sample, data, calibrate, compare, tune, "
-      "validate, export, export-weights, launch, import, watch, serve, diff, config, doctor, "
-      "completion, version, help\n");
+      "validate, export, export-weights, launch, import, improve, watch, serve, diff, config, "
+      "doctor, completion, version, help\n");
 }
 
 TEST(CommandLine, UnknownOption) {

@@ -7,6 +7,7 @@
 
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
+#include "interop/megatron_command.hpp"
 #include "interop/megatron_import.hpp"
 #include "interop/megatron_log.hpp"
 #include "interop/nccl_tests.hpp"
@@ -86,6 +87,26 @@ TEST(BrokenInput, CommandLines) {
       Target::megatron, export_plan(Target::megatron, {sample("mixtral-8x7b")}, "p"), "t");
   survives(text, 3, [&](const std::string& broken) {
     static_cast<void>(import_arguments(read_arguments(shell_words(broken), table).values, 64, "a"));
+  });
+}
+
+// Scripts that no longer close what they open, and YAML out of its columns.
+TEST(BrokenInput, ScriptsAndYaml) {
+  const FlagTable table = load_flag_table();
+  const std::string script =
+      "#!/bin/bash\nN=${N:-2}; A=(--num-layers 4 --hidden-size $((N * 8)))\n"
+      "f() { local c=(${1} 2); if [ $1 = a ] && [[ ! $2 =~ b ]]; then A+=(--bf16); fi; }\nf a b\n"
+      "case $N in 1) X=1 ;; *) X=\"${A[@]}\" ;; esac\nfor i in 1 2; do X=\"$X --seq-length $i\"; "
+      "done\nsbatch <<EOF\nsrun bash -c \\${X} 2>&1 | tee $(date)\nEOF\n"
+      "torchrun --nproc_per_node 8 pretrain_gpt.py ${A[@]} $X\n";
+  survives(script, 4, [&](const std::string& broken) {
+    static_cast<void>(find_command({{"run.sh", broken}}, {}, 0, table));
+  });
+  const std::string yaml =
+      "ENV:\n  A: 1\nMODEL_ARGS:\n  --num-layers: ${N} # four\n  --x: [a, \"b c\"]\n  --y: "
+      "([0]*3+[1]*5)\nL:\n- a: 1\n  b: |\n    text\n- 2\n";
+  survives(yaml, 5, [&](const std::string& broken) {
+    static_cast<void>(find_command({{"a.yaml", broken}}, {{"N", "4"}}, 0, table));
   });
 }
 

@@ -156,6 +156,18 @@ TEST(ExportTitan, WritesArguments) {
   EXPECT_THAT(text, HasSubstr("# for torchtitan 0.3.0"));
 }
 
+// torchtitan 0.3.0, models/kimi_k2_7/config_registry.py: Muon; that of other models is AdamW.
+TEST(ExportTitan, SaysWhereAConfigurationHasAnotherOptimizer) {
+  PlanDocument d = sample("moonlight-16b-a3b");
+  d.plan.attention = {.tp = 1, .cp = 1, .dp = 64, .pp = 1};
+  d.plan.expert = {1, 1, 64};
+  d.plan.sharding = Sharding::zero3;
+  const Exported e = export_plan(Target::torchtitan, {d}, "plan");
+  ASSERT_EQ(e.missing.size(), 1u);
+  EXPECT_EQ(e.missing[0].field, "plan.optimizer.kind");
+  EXPECT_THAT(e.missing[0].text, HasSubstr("trains with Muon"));
+}
+
 TEST(ExportTitan, ModelsThatItDoesNotShipAreRefused) {
   for (const char* model : {"mixtral-8x7b", "llama2-70b", "kimi-k2", "qwen3-235b-a22b"}) {
     PlanDocument d = sample(model);

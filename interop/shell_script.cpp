@@ -1,0 +1,444 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "interop/shell_script.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "core/diagnostics.hpp"
+#include "interop/shell_state.hpp"
+#include "interop/shell_tokens.hpp"
+
+namespace pleat::interop {
+namespace {
+
+using Tokens = std::vector<ShellToken>;
+using Kind = ShellToken::Kind;
+
+constexpr int kMostSteps = 200'000;  // commands that are followed
+constexpr int kMostCalls = 60;
+
+// "NAME=…" or "NAME[…]+=…": the length of the name, 0 of other words.
+std::size_t assigned_name(std::string_view word) {
+  std::size_t end = 0;
+  while (end < word.size() && is_shell_name(word[end])) ++end;
+  if (end == 0 || (word[0] >= '0' && word[0] <= '9')) return 0;
+  if (end < word.size() && word[end] == '[') {
+    const std::size_t close = word.find(']', end);
+    if (close == std::string_view::npos) return 0;
+    end = close + 1;
+  }
+  const std::string_view rest = word.substr(end);
+  return rest.starts_with("=") || rest.starts_with("+=") ? end : 0;
+}
+
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+class Follower {
+ public:
+  Follower(const ShellInput& input, std::string where) : input_(input), where_(std::move(where)) {
+    for (const auto& [name, value] : input.variables) state_.set(name, value);
+    for (int n = 1; input.variables.contains(std::to_string(n)); ++n)
+      state_.positional.push_back(input.variables.at(std::to_string(n)));
+    state_.printed_by_yq = input.printed_by_yq;
+  }
+
+  void follow(const std::string& text) {
+    if (++depth_ > kMostCalls) fail("calls itself without end");
+    const Tokens tokens = shell_tokens(text);
+    std::size_t at = 0;
+    while (at < tokens.size()) {
+      const std::size_t before = at;
+      list(tokens, at, {}, true);
+      if (at == before) ++at;  // something that closes what was never opened
+    }
+    --depth_;
+  }
+
+  ShellScript result() { return {std::move(commands_), state_.all()}; }
+
+ private:
+  [[noreturn]] void fail(const char* why) const {
+    throw_config_error(ExitCode::bad_file, where_, "", why, "the command line itself, in a file");
+  }
+
+  static bool is_op(const Tokens& t, std::size_t at, std::string_view what) {
+    return at < t.size() && t[at].kind == Kind::op && t[at].text == what;
+  }
+  static bool is_word(const Tokens& t, std::size_t at, std::string_view what) {
+    return at < t.size() && t[at].kind == Kind::word && t[at].text == what;
+  }
+
+  // Commands up to a word that ends the list; that word stays. Whether the last one succeeded.
+  bool list(const Tokens& t, std::size_t& at, const std::set<std::string>& ends, bool run) {
+    bool success = true;
+    while (at < t.size()) {
+      if (is_op(t, at, ";") || is_op(t, at, "&")) {
+        ++at;
+        continue;
+      }
+      if (is_op(t, at, ";;") || is_op(t, at, ")")) break;
+      if (t[at].kind == Kind::word && ends.contains(t[at].text)) break;
+      const std::size_t before = at;
+      success = and_or(t, at, run);
+      if (at == before) break;
+    }
+    return success;
+  }
+
+  bool and_or(const Tokens& t, std::size_t& at, bool run) {
+    bool success = pipeline(t, at, run);
+    while (is_op(t, at, "&&") || is_op(t, at, "||")) {
+      const bool wants = t[at].text == "&&";
+      ++at;
+      while (is_op(t, at, ";")) ++at;  // a line's end
+      const bool runs = run && success == wants;
+      const bool next = pipeline(t, at, runs);
+      if (runs) success = next;
+    }
+    return success;
+  }
+
+  bool pipeline(const Tokens& t, std::size_t& at, bool run) {
+    bool negated = false;
+    while (is_word(t, at, "!")) {
+      negated = !negated;
+      ++at;
+    }
+    bool success = command(t, at, run);
+    while (is_op(t, at, "|")) {
+      ++at;
+      if (is_op(t, at, "&")) ++at;
+      while (is_op(t, at, ";")) ++at;
+      success = command(t, at, run);
+    }
+    return success != negated;
+  }
+
+  bool command(const Tokens& t, std::size_t& at, bool run) {
+    if (++depth_ > kMostCalls) fail("is nested too deeply");
+    if (run && ++steps_ > kMostSteps) fail("does not end");
+    const bool success = command_inside(t, at, run);
+    --depth_;
+    return success;
+  }
+
+  bool command_inside(const Tokens& t, std::size_t& at, bool run) {
+    if (at >= t.size()) return true;
+    if (t[at].kind == Kind::arithmetic) {
+      const auto value = run ? state_.arithmetic(t[at].text) : std::nullopt;
+      ++at;
+      return value && *value != 0;
+    }
+    if (is_op(t, at, "(") || is_word(t, at, "{")) {
+      const bool brace = t[at].kind == Kind::word;
+      ++at;
+      const bool success = list(t, at, {brace ? "}" : ")"}, run);
+      if (at < t.size()) ++at;
+      return success;
+    }
+    if (t[at].kind == Kind::word) {
+      const std::string& word = t[at].text;
+      if (word == "if") return follow_if(t, at, run);
+      if (word == "for") return follow_for(t, at, run);
+      if (word == "while" || word == "until") return follow_while(t, at);
+      if (word == "case") return follow_case(t, at, run);
+      if (word == "[[") return follow_brackets(t, at, run);
+      if (word == "function" || (is_op(t, at + 1, "(") && is_op(t, at + 2, ")")))
+        return define(t, at);
+    }
+    return simple(t, at, run);
+  }
+
+  bool follow_if(const Tokens& t, std::size_t& at, bool run) {
+    bool done = false, success = true;
+    while (at < t.size() && !is_word(t, at, "fi")) {
+      const bool is_else = is_word(t, at, "else");
+      ++at;  // if, elif, else
+      bool holds = true;
+      if (!is_else) {
+        holds = list(t, at, {"then", "fi"}, run && !done);
+        if (is_word(t, at, "then")) ++at;
+      }
+      const bool runs = run && !done && holds;
+      const bool last = list(t, at, {"elif", "else", "fi"}, runs);
+      if (runs) success = last;
+      done = done || (runs && holds);
+      if (is_op(t, at, ";;") || is_op(t, at, ")")) break;
+    }
+    if (at < t.size()) ++at;
+    return success;
+  }
+
+  bool follow_for(const Tokens& t, std::size_t& at, bool run) {
+    ++at;
+    const std::string name = at < t.size() && t[at].kind == Kind::word ? t[at].text : "";
+    ++at;
+    std::vector<std::string> values;
+    if (is_word(t, at, "in")) {
+      for (++at; at < t.size() && t[at].kind == Kind::word; ++at) {
+        if (!run) continue;
+        for (std::string& value : state_.words(t[at].text)) values.push_back(std::move(value));
+      }
+    }
+    while (at < t.size() && !is_word(t, at, "do")) ++at;
+    const std::size_t body = ++at;
+    for (const std::string& value : values) {
+      state_.set(name, value);
+      at = body;
+      list(t, at, {"done"}, true);
+    }
+    if (values.empty()) list(t, at, {"done"}, false);
+    if (at < t.size()) ++at;
+    return true;
+  }
+
+  // Whatever it waits for or reads is not known.
+  bool follow_while(const Tokens& t, std::size_t& at) {
+    ++at;
+    list(t, at, {"do"}, false);
+    if (at < t.size()) ++at;
+    list(t, at, {"done"}, false);
+    if (at < t.size()) ++at;
+    return true;
+  }
+
+  bool follow_case(const Tokens& t, std::size_t& at, bool run) {
+    ++at;
+    const std::string value =
+        run && at < t.size() && t[at].kind == Kind::word ? known_part(state_.word(t[at].text)) : "";
+    while (at < t.size() && !is_word(t, at, "in")) ++at;
+    ++at;
+    bool done = false;
+    while (at < t.size() && !is_word(t, at, "esac")) {
+      bool matches = false;
+      for (; at < t.size() && !is_op(t, at, ")") && !is_word(t, at, "esac"); ++at) {
+        if (t[at].kind == Kind::word)
+          matches = matches || (run && glob_matches(state_.word(t[at].text), value));
+      }
+      if (is_op(t, at, ")")) ++at;
+      const bool runs = run && !done && matches;
+      list(t, at, {"esac"}, runs);
+      done = done || runs;
+      if (is_op(t, at, ";;") || is_op(t, at, ")")) ++at;
+    }
+    if (at < t.size()) ++at;
+    return true;
+  }
+
+  bool define(const Tokens& t, std::size_t& at) {
+    if (is_word(t, at, "function")) ++at;
+    const std::string name = at < t.size() ? t[at].text : "";
+    ++at;
+    while (at < t.size() && !is_word(t, at, "{")) ++at;
+    const std::size_t begin = std::min(at + 1, t.size());
+    at = begin;
+    list(t, at, {"}"}, false);
+    functions_[name] = Tokens(t.begin() + static_cast<std::ptrdiff_t>(begin),
+                              t.begin() + static_cast<std::ptrdiff_t>(std::min(at, t.size())));
+    if (at < t.size()) ++at;
+    return true;
+  }
+
+  // [[ … ]] up to its end; && and || inside are operators of the script.
+  bool follow_brackets(const Tokens& t, std::size_t& at, bool run) {
+    std::vector<std::string> words;
+    for (++at; at < t.size() && !is_word(t, at, "]]"); ++at) {
+      if (is_op(t, at, ";")) continue;
+      words.push_back(run && t[at].kind == Kind::word ? state_.word(t[at].text) : t[at].text);
+    }
+    if (at < t.size()) ++at;
+    return run && condition_holds(words, state_);
+  }
+
+  using Before = std::vector<std::pair<std::string, std::optional<ShellState::Items>>>;
+
+  void assign(const ShellToken& t, Before* before) {
+    if (t.kind == Kind::array) {
+      const bool more = t.text.size() > 2 && t.text[t.text.size() - 2] == '+';
+      ShellState::Items items;
+      for (const std::string& raw : t.items) {
+        const std::size_t close = raw.find("]=");
+        if (raw.starts_with('[') && close != std::string::npos) {
+          items.emplace_back(state_.word(std::string_view(raw).substr(1, close - 1)),
+                             state_.word(std::string_view(raw).substr(close + 2)));
+          continue;
+        }
+        for (std::string& word : state_.words(raw)) items.emplace_back("", std::move(word));
+      }
+      state_.set_items(t.text.substr(0, t.text.size() - (more ? 2 : 1)), std::move(items), more);
+      return;
+    }
+    const std::size_t end = assigned_name(t.text);
+    const std::string name = t.text.substr(0, end);
+    if (before != nullptr && name.find('[') == std::string::npos) {
+      const ShellState::Items* const now = state_.items(name);
+      before->emplace_back(name, now == nullptr ? std::nullopt : std::optional(*now));
+    }
+    if (t.text[end] == '+')
+      state_.append(name, state_.word(std::string_view(t.text).substr(end + 2)));
+    else
+      state_.set(name, state_.word(std::string_view(t.text).substr(end + 1)));
+  }
+
+  bool simple(const Tokens& t, std::size_t& at, bool run) {
+    std::vector<std::string> words;
+    std::vector<const ShellToken*> bodies;
+    Before before;  // of "A=1 command"
+    const auto declares = [&] {
+      return !words.empty() &&
+             (words[0] == "export" || words[0] == "declare" || words[0] == "local" ||
+              words[0] == "readonly" || words[0] == "typeset");
+    };
+    for (; at < t.size() && t[at].kind != Kind::op; ++at) {
+      if (!run || t[at].kind == Kind::arithmetic) continue;
+      if (t[at].kind == Kind::heredoc) {
+        bodies.push_back(&t[at]);
+      } else if (t[at].kind == Kind::array ||
+                 ((words.empty() || declares()) && assigned_name(t[at].text) > 0)) {
+        const bool refers = declares() && std::ranges::find(words, "-n") != words.end();
+        const std::size_t end = assigned_name(t[at].text);
+        if (refers && end > 0)
+          state_.refer(t[at].text.substr(0, end),
+                       state_.word(std::string_view(t[at].text).substr(end + 1)));
+        else
+          assign(t[at], declares() ? nullptr : &before);
+      } else {
+        for (std::string& word : state_.words(t[at].text)) words.push_back(std::move(word));
+      }
+    }
+    if (at < t.size() && is_op(t, at, "(")) ++at;  // no command that is known has one
+    if (words.empty()) before.clear();             // they stay
+    const bool success = !run || act(std::move(words), bodies);
+    for (auto& [name, items] : before) {
+      if (items)
+        state_.set_items(name, *std::move(items), false);
+      else
+        state_.unset(name);
+    }
+    return success;
+  }
+
+  bool act(std::vector<std::string> words, const std::vector<const ShellToken*>& bodies) {
+    if (words.empty()) return true;
+    const std::string& name = words[0];
+    const auto text_of = [&](const ShellToken& body) {
+      return body.literal ? body.text : state_.heredoc(body.text);
+    };
+    if (name == "read" && !bodies.empty()) {
+      state_.set(words.back(), text_of(*bodies.front()));
+      return true;
+    }
+    if (const auto found = functions_.find(name); found != functions_.end()) {
+      const Tokens body = found->second;
+      call(words, 1, [&] {
+        std::size_t at = 0;
+        while (at < body.size()) {
+          const std::size_t before = at;
+          list(body, at, {}, true);
+          if (at == before) ++at;
+        }
+      });
+      return true;
+    }
+    if (name == "[" || name == "test") {
+      if (name == "[" && words.back() == "]") words.pop_back();
+      words.erase(words.begin());
+      return condition_holds(words, state_);
+    }
+    if (name == "false") return false;
+    if (name == "unset") {
+      for (std::size_t i = 1; i < words.size(); ++i) state_.unset(words[i]);
+      return true;
+    }
+    if (name == "source" || name == ".") {
+      if (const std::string* const text = file(words, 1)) follow(*text);
+      return true;
+    }
+    if (name == "eval") {
+      std::string text;
+      for (std::size_t i = 1; i < words.size(); ++i) text += words[i] + " ";
+      follow(text);
+      return true;
+    }
+    for (const ShellToken* body : bodies) {
+      const std::string outer = job_;
+      job_ = text_of(*body);
+      const std::string text = job_;
+      follow(text);
+      job_ = outer;
+    }
+    collect(std::move(words));
+    return true;
+  }
+
+  // The text of a file that is given, by its name.
+  const std::string* file(const std::vector<std::string>& words, std::size_t at) const {
+    if (at >= words.size()) return nullptr;
+    const auto found = input_.files.find(file_name(known_part(words[at])));
+    return found == input_.files.end() ? nullptr : &found->second;
+  }
+
+  template <class Body>
+  void call(const std::vector<std::string>& words, std::size_t first, Body body) {
+    std::vector<std::string> outer(words.begin() + static_cast<std::ptrdiff_t>(first), words.end());
+    std::swap(outer, state_.positional);
+    body();
+    std::swap(outer, state_.positional);
+  }
+
+  // Also behind a launcher: "bash script.sh …" of a given file, "bash -c '…'".
+  void collect(std::vector<std::string> words) {
+    for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+      const std::string shell = file_name(words[i]);
+      if (shell != "bash" && shell != "sh") continue;
+      const std::string& next = words[i + 1];
+      if (next.size() > 1 && next.front() == '-' && next.back() == 'c' && i + 2 < words.size()) {
+        const std::size_t before = commands_.size();
+        follow(words[i + 2]);
+        for (std::size_t k = before; k < commands_.size(); ++k)
+          commands_[k].words.insert(commands_[k].words.begin(), words.begin(),
+                                    words.begin() + static_cast<std::ptrdiff_t>(i));
+        return;
+      }
+      if (const std::string* const text = file(words, i + 1)) {
+        const ShellState outer = state_;
+        call(words, i + 2, [&] { follow(*text); });
+        state_ = outer;
+        return;
+      }
+    }
+    if (const std::string* const text = file(words, 0)) {
+      const ShellState outer = state_;
+      call(words, 1, [&] { follow(*text); });
+      state_ = outer;
+      return;
+    }
+    commands_.push_back({std::move(words), job_});
+  }
+
+  const ShellInput& input_;
+  std::string where_;
+  ShellState state_;
+  std::map<std::string, Tokens> functions_;
+  std::vector<ShellCommand> commands_;
+  std::string job_;
+  int steps_ = 0, depth_ = 0;
+};
+
+}  // namespace
+
+ShellScript follow_script(const std::string& text, const ShellInput& input,
+                          const std::string& where) {
+  Follower follower(input, where);
+  try {
+    follower.follow(text);
+  } catch (const ConfigError& e) {
+    if (!e.diagnostics().front().where.empty()) throw;
+    throw_config_error(ExitCode::bad_file, where, "", e.diagnostics().front().message, "");
+  }
+  return follower.result();
+}
+
+}  // namespace pleat::interop

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The variables of a script that is followed, and the expansion of words with them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pleat::interop {
+
+class ShellState {
+ public:
+  using Items = std::vector<std::pair<std::string, std::string>>;  // by index or key
+
+  void set(const std::string& name, std::string value);
+  void append(const std::string& name, const std::string& value);
+  void set_items(const std::string& name, Items items, bool more);
+  void refer(const std::string& name, const std::string& to) { references_[name] = to; }
+  void unset(const std::string& name);
+  // Nothing where it is not set.
+  [[nodiscard]] const Items* items(const std::string& name) const;
+  [[nodiscard]] std::string value(const std::string& name) const;  // unknown where not set
+  [[nodiscard]] std::map<std::string, std::string> all() const;
+
+  std::vector<std::string> positional;  // $1, $2, …
+  std::string printed_by_yq;
+
+  // A word's expansion, cut at blanks outside of quotes. Sets variables that "${X:=1}" sets.
+  [[nodiscard]] std::vector<std::string> words(std::string_view raw);
+  // The same as one word, as in assignments.
+  [[nodiscard]] std::string word(std::string_view raw);
+  [[nodiscard]] std::string heredoc(std::string_view text);  // no quotes in it
+  // Nothing where a part is not known or it is no expression.
+  [[nodiscard]] std::optional<std::int64_t> arithmetic(std::string_view expression);
+
+ private:
+  struct Build;
+  void expand(std::string_view raw, bool quoted, Build&);
+  std::size_t dollar(std::string_view raw, std::size_t at, bool quoted, Build&);
+  void parameter(std::string_view inside, bool quoted, Build&);
+  void substitute(std::string_view command, bool quoted, Build&);
+  void name_value(const std::string& name, const std::string& index, bool quoted, Build&);
+  [[nodiscard]] const std::string& resolved(const std::string& name) const;
+
+  std::map<std::string, Items> variables_;
+  std::map<std::string, std::string> references_;
+  std::size_t produced_ = 0;  // characters of all expansions
+  int depth_ = 0;
+};
+
+// Whether the words between [ and ] hold.
+[[nodiscard]] bool condition_holds(const std::vector<std::string>& words, const ShellState&);
+
+// Whether a text matches a pattern of `case` and [[ ]]: *, ?, [abc], alternatives outside.
+[[nodiscard]] bool glob_matches(std::string_view pattern, std::string_view text);
+
+}  // namespace pleat::interop
