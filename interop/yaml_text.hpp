@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // YAML as configurations of training are written in it, by yaml-cpp. Scalars stay text; what an
-// anchor stands for is put in its places, up to a million values.
+// anchor stands for is put in its places, up to a hundred thousand values.
 #pragma once
 
 #include <string>
