@@ -44,8 +44,8 @@ void adamw_of_halves(const Call& c, Execution& run, const Stretch& stretch, View
   }
 }
 
-// Blocks with a scale cross the ends of stretches with the same weight decay: whole parts of the
-// shard are stepped at once, and the kernel is told what does not decay.
+// A block of elements that share a scale may lie in two stretches with different weight decay. So
+// whole parts of the shard are stepped at once, and the kernel is told which elements do not decay.
 void adamw_narrow(const Call& c, Execution& run, Bucket which, const AdamW& settings,
                   double scale) {
   const BucketState& b = run.bucket(which);

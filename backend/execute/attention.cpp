@@ -34,14 +34,14 @@ bool has_sinks(const Call& c) {
   return c.site->program->tensor(c.op.in.back()).cls == TensorClass::weight;
 }
 
-// No piece, window, sink, document or narrow operand: the whole core in one call.
+// Without pieces, windows, sinks, documents and narrow operands the whole core is one call.
 bool is_plain_attention(const Call& c, const Execution& run) {
   return run.program.plan.attention.cp == 1 && c.op.attr.window == 0 && !has_sinks(c) &&
          !is_quantized(c.op.attr.math) && run.program.workload.documents.empty() &&
          !run.batches->rules().reset_attention;
 }
 
-// Those of the heads that the core has, where context parallelism shares the rank of tp's.
+// The sinks of this rank's heads: context parallelism may divide the heads of a tp rank further.
 View sinks_of(const Call& c, const Execution& run, View all) {
   const std::int64_t heads = c.op.attr.heads;
   const ContextShares shares(run.program.plan);

@@ -17,9 +17,9 @@
 namespace pleat::execute {
 namespace {
 
-// What the operation exchanges of its tensor, unit by unit: over the shard group the whole bucket,
-// over the others the part that this rank has of it. Gradients that lie in shards have one level
-// left, that of the shards' replicas.
+// The parts of its tensor that the operation exchanges, unit by unit. Over the shard group this is
+// the whole bucket, over other groups the part that this rank has of it. Gradients that lie in
+// shards are exchanged between the replicas of the shards alone.
 std::vector<View> ranges(const Call& c, const Execution& run) {
   const Bucket which = run.shards.bucket_of(c.op, c.op.in[0]);
   const View tensor = c.out[0];
@@ -71,8 +71,8 @@ void all_reduce_bucket(const Call& c, Execution& run) {
   for (const View& range : ranges(c, run)) sum_gradients(c.op, run, comm, range);
 }
 
-// Where gradients lie in shards: what this rank has of those elements. The other ranks of tp have
-// the same.
+// Where gradients lie in shards, only the elements that this rank has are summed. The other ranks
+// of tp have the same ones.
 void all_reduce_replicated(const Call& c, Execution& run) {
   if (!run.shards.gradients_in_shards()) return all_reduce(c, run);
   const OpAttributes& attr = c.op.attr;

@@ -14,7 +14,7 @@ namespace pleat::execute {
 
 CapturedOps::CapturedOps(Execution& run) : run_(run), pinned_(run.device.host_memory(), false) {
   const CudaGraph scope = run.program.plan.cuda_graph;
-  // Poison would come before what waits.
+  // Poison is written at once: before the operations that wait for their graph have run.
   if (run.config.poison || scope == CudaGraph::none || !run.device.captures()) return;
   graphs_.emplace(run.device, scope == CudaGraph::full_iteration, [&run](const std::string& text) {
     if (run.config.on_message) run.config.on_message(run.ranks.rank(), text);
@@ -24,7 +24,7 @@ CapturedOps::CapturedOps(Execution& run) : run_(run), pinned_(run.device.host_me
 bool CapturedOps::takes(const Op& op, const OpSite* site) const {
   if (!graphs_ || site == nullptr || op.on_host || op.host_sync) return false;
   if (!is_in_scope(run_.program.plan.cuda_graph, op)) return false;
-  // Products of codes read scales beside their operands, whose memory may be another every time.
+  // Products of codes also read scales, whose memory may be another one every time.
   if (is_quantized(op.attr.math)) return false;
   const auto may_repeat = [&](TensorId id) {
     const Tensor& t = site->program->tensor(id);

@@ -45,8 +45,8 @@ void CheckpointRanges::for_each_half(WideMain& wide, Visit visit) {
   }
 }
 
-// A moment with scales, in fp32 until the next step: its blocks are of this layout alone. Written
-// back it has the same values.
+// A moment whose blocks have scales, widened to fp32 until the next step, because its blocks are
+// those of this layout alone. Written back, it has the same values.
 View CheckpointRanges::widen_moment(std::size_t bucket, const StateSegment& segment,
                                     TensorId moment, TensorId scales) {
   WideMoment& wide = wide_moments_.emplace_back(
@@ -56,7 +56,7 @@ View CheckpointRanges::widen_moment(std::size_t bucket, const StateSegment& segm
   return {wide.values.data(), DType::fp32, 1, segment.elements};
 }
 
-// Through room on the device where the moment is hidden there.
+// Goes through memory of the device where the host does not see the moment.
 void CheckpointRanges::move_moments(WideMoment& wide, bool back) {
   for (const auto& [narrow, values] : parts_of(wide)) {
     if (!run_.device.hidden(narrow.values.data)) {
@@ -106,7 +106,8 @@ View CheckpointRanges::widen_main(std::size_t bucket, const StateSegment& segmen
   return {wide.values.data(), DType::fp32, 1, segment.elements};
 }
 
-// Weights follow from the main parameters: those of other ranks may have been rounded to even.
+// The weights are made anew from the main parameters. Those in the checkpoint may be of other ranks,
+// which may have rounded halves to even (backend/optimizer/remainder.hpp).
 bool CheckpointRanges::take_back() {
   for (WideMoment& wide : wide_moments_) move_moments(wide, true);
   for (WideMain& wide : wide_mains_) {

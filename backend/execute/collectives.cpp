@@ -81,8 +81,8 @@ void all_gather(const Call& c, Execution& run) {
   comm.all_gather(bytes(from), bytes(to));
 }
 
-// What adds to its result needs the sum somewhere first: in this rank's own piece of the input,
-// which nothing reads any more.
+// An operation that adds to its result needs a place for the sum: this rank's own piece of the
+// input, which nothing reads any more.
 void reduce_scatter(const Call& c, Execution& run) {
   Communicator& comm = run.ranks.comm(c.op.group);
   if (c.op.attr.wire < 1) return reduce_scatter_narrow(c, run, comm);

@@ -29,7 +29,7 @@ void exchange_columns(const Call& c, Execution& run, bool split) {
       continue;
     }
     std::int64_t at_token = 0, at_rank = 0;
-    // A rank's share of `count` blocks; with fewer blocks than ranks several have the same one.
+    // A rank's share of `count` blocks. Where there are fewer blocks than ranks, ranks share one.
     const auto section = [&](std::int64_t count, std::int64_t width) {
       if (count * width == 0) return;
       const std::int64_t local = std::max<std::int64_t>(1, count / ranks) * width;

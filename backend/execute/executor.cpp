@@ -29,7 +29,7 @@ bool contains(const std::vector<TensorId>& list, TensorId id) {
   return std::find(list.begin(), list.end(), id) != list.end();
 }
 
-// Alive from the first step to the last: no lifetime of its own, or one without an end.
+// Whether a tensor lives from the first step to the last: its life neither begins nor ends in one.
 bool whole_run(const StageProgram& stage, TensorId id) {
   return std::none_of(stage.step_lives.begin(), stage.step_lives.end(), [&](const auto& life) {
     return life.tensor == id && (life.begin >= 0 || life.end >= 0);
@@ -53,7 +53,7 @@ Executor::Executor(const Program& program, const TrainConfig& config, const Rank
   execute::initialise_weights(run_);
   run_.windows.open(context);
   captured_.emplace(run_);
-  // Not with poison, which would be used on another stream.
+  // Poison is written on stream 0 alone, so with it all operations stay there.
   if (!config.poison && device.has_streams()) order_.emplace(device);
 }
 
@@ -84,7 +84,8 @@ void Executor::run_step(int step, SpanRecorder* spans) {
   progress_.running.store(nullptr, kRelaxed);
 }
 
-// The members of a tp group all add up the same losses, but of the router's each has its share.
+// All members of a tp group have the same cross entropy, so the first one counts it. Of the
+// router's losses each has a share.
 Losses Executor::own_losses() {
   Losses own{};
   const View losses = run_.store.state(run_.stage.loss, true, "loss");
@@ -105,7 +106,7 @@ Losses Executor::evaluate(const StageProgram& forward, const Batches& batches, i
   finish_given();
   run_.store.require_no_activations();
   const Losses losses = own_losses();
-  // The bf16 weights whose place codes have taken.
+  // The bf16 weights come back where narrow codes took their place in memory.
   execute::copy_weights(
       run_, [](const BucketState& b, const StateSegment&) { return b.narrow_in_place.has_value(); },
       true);
@@ -124,7 +125,7 @@ void Executor::restored(std::int64_t updates) {
   execute::refresh_host_weights(run_);
 }
 
-// As the step's end does. `narrow_only`: where codes had taken their place.
+// Gathers weights as the end of a step does. `narrow_only`: only those whose place codes had taken.
 void Executor::gather_weights(bool narrow_only) {
   for (const Op& op : run_.stage.epilogue) {
     if (op.kind != OpKind::gather_bucket) continue;
@@ -218,7 +219,7 @@ void Executor::perform(const Op& op, const OpSite* site) {
   progress_.finished.fetch_add(1, kRelaxed);
 }
 
-// What the host has to read of a graph's results ends the graph.
+// A result that the host has to read ends the graph.
 void Executor::capture(const execute::Call& call) {
   const execute::OpEntry& entry = execute::entry_of(call.op.kind);
   captured_->add(call);
@@ -234,7 +235,7 @@ void Executor::flush_captured() {
   });
 }
 
-// What waits for its graph is given to the device; stream 0 goes on after all other streams.
+// Gives the device the operations that wait for their graph. Stream 0 goes on after all others.
 void Executor::finish_given() {
   flush_captured();
   if (order_) order_->join();

@@ -14,7 +14,7 @@
 namespace pleat::execute {
 namespace {
 
-// Of a row that travels: a vector, of probabilities, has an element a row.
+// The elements of a row that travels: one for a vector (of probabilities).
 std::int64_t row_columns(const Call& c) {
   return c.site->program->tensor(c.op.in[0]).shape.size() == 1 ? 1 : c.in[0].cols;
 }
@@ -25,7 +25,7 @@ View rows_of_columns(View v, std::int64_t columns) {
   return v;
 }
 
-// By etp peer, what all that share the experts send to it.
+// For each etp peer, how many elements all ranks that share the experts send to it.
 std::vector<std::int64_t> elements_of_peers(const Call& c, Execution& run,
                                             const Communicator& comm) {
   const Counts counts = run.rows.counts_on_host(c, c.op.in[1], c.in[1]);

@@ -11,7 +11,7 @@
 namespace pleat::execute {
 namespace {
 
-// A vector, of probabilities, has an element a row.
+// A vector (of probabilities) as rows of one element.
 View as_rows(const Call& c, View v) {
   if (c.site->program->tensor(c.op.in[0]).shape.size() == 1) {
     v.rows = v.elements();

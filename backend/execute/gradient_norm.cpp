@@ -12,7 +12,7 @@
 namespace pleat::execute {
 namespace {
 
-// Of what this rank holds of a bucket, without what another rank counts.
+// Over the part of a bucket that this rank holds, without the elements that another rank counts.
 double sum_of_squares(Execution& run, Bucket which, View gradients) {
   const std::vector<Elsewhere> elsewhere = run.shards.counted_elsewhere(which);
   double sum = 0;

@@ -12,7 +12,8 @@
 namespace pleat::execute {
 namespace {
 
-// Of every member's rounded terms, shares[r] of member r: the sums of this one's share, in fp32.
+// Rounds this member's terms, exchanges them, and returns the fp32 sums of this member's share.
+// shares[r]: how many elements member r has.
 Scratch sum_of_rounded(Execution& run, Communicator& comm, View all,
                        std::span<const std::int64_t> shares) {
   PLEAT_ASSERT(all.dtype == DType::fp32);

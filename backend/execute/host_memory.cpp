@@ -9,7 +9,7 @@
 namespace pleat::execute {
 namespace {
 
-// Of the layer itself: its input is the tensor of another one, its copy is its own.
+// The copy is kept for the layer that offloads it, also where the tensor is another layer's output.
 InstanceKey key_of(const OpSite& site, TensorId tensor) {
   return {site.microbatch.value, site.chunk.value, site.position, tensor};
 }

@@ -21,8 +21,8 @@ std::vector<std::int32_t> labels_of(const Call& c, const Execution& run) {
 
 }  // namespace
 
-// The token one position later is the label, one further on the next one's; behind a label that
-// does not count, and behind the sequence, is no token.
+// The token one position later is the label; the token further on is the label of that one. There
+// is no token behind a label that does not count, nor behind the sequence.
 void fill_tokens(const Call& c, Execution& run, View tokens) {
   std::vector<std::int32_t> all;
   if (const std::int64_t ahead = c.op.attr.ahead; ahead > 0) {

@@ -31,7 +31,7 @@ namespace {
 
 bool always(const Op&, const Execution&) { return true; }
 
-// Operands without learned positions, for which the host looks at documents.
+// Learned positions are looked up by place in a document, which the host works out in every step.
 bool without_positions(const Op& op, const Execution&) {
   return op.kind == OpKind::embedding ? op.in.size() == 2 : op.out.size() == 1;
 }
@@ -40,12 +40,12 @@ bool as_the_kernel_routes(const Op&, const Execution& run) {
   return !run.config.forced_routing && !run.config.measure_margin;
 }
 
-// Else a weight of the step scales the loss.
+// Otherwise the host scales the loss by how many tokens of the step count.
 bool all_tokens_count(const Op&, const Execution& run) {
   return !run.batches->rules().mask_loss;
 }
 
-// The whole core is one kernel, positions are rows: else the host makes tables for the call.
+// Where the core is one kernel and positions are rows. Else the host makes tables for each call.
 bool whole_sequences(const Op& op, const Execution& run) {
   const PackingRules& rules = run.batches->rules();
   return op.attr.window == 0 && run.program.plan.attention.cp == 1 &&

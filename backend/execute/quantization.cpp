@@ -17,7 +17,7 @@
 namespace pleat::execute {
 namespace {
 
-// Without the room for scales.
+// The codes of a view, without the room for scales behind them.
 std::span<std::byte> codes(View v) {
   const std::int64_t n = v.elements();
   return {static_cast<std::byte*>(v.data),
@@ -30,8 +30,8 @@ void gather_vector(Communicator& comm, const std::vector<T>& mine, std::vector<T
   comm.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
 }
 
-// What the first results become: the row-wise copy, the column-wise one. Random bits of an
-// operation depend on where it is in the model and the data, not on the layout of the pipeline.
+// The first results: the row-wise copy and the column-wise one. An operation's random bits depend
+// on its place in the model and in the data, not on the layout of the pipeline.
 std::vector<QuantizedCopy> quantized_copies(const Call& c, const Execution& run) {
   const OpAttributes& a = c.op.attr;
   const auto operand = a.gradient ? ProductOperand::gradient : ProductOperand::activation;
