@@ -106,7 +106,7 @@ View CheckpointRanges::widen_main(std::size_t bucket, const StateSegment& segmen
   return {wide.values.data(), DType::fp32, 1, segment.elements};
 }
 
-// The weights are made anew from the main parameters. Those in the checkpoint may be of other ranks,
+// The weights are made anew from the main parameters. In the checkpoint they may be of other ranks,
 // which may have rounded halves to even (backend/optimizer/remainder.hpp).
 bool CheckpointRanges::take_back() {
   for (WideMoment& wide : wide_moments_) move_moments(wide, true);

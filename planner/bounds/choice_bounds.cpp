@@ -163,12 +163,12 @@ BoundTable::ChunkTables BoundTable::chunk_tables(const Shape& shape, const Layer
   return tables;
 }
 
-// A stage of the plan that recomputes nothing.
+// A stage of the plan that recomputes nothing. The times are earliest times.
 struct BoundTable::StageSums {
   std::vector<double> chunks;             // how many it has, by kind
   std::vector<std::vector<double>> held;  // [moment][kind]: for how many microbatches
-  // At the earliest: when the first stage is done for what this one has to do, and how long before
-  // that this one is.
+  // When the first stage can be done, going by the work of this one; how long before that this one
+  // is done.
   Seconds done, before;
 };
 

@@ -236,7 +236,7 @@ std::vector<Seconds> earliest_finish(Schedule schedule, std::span<const ChunkBou
 
 namespace {
 
-// Those that no other moment exceeds in every chunk.
+// Keeps only moments that no other one reaches or exceeds in every chunk.
 void add_moment(std::vector<std::vector<std::int64_t>>& moments,
                 const std::vector<std::int64_t>& held) {
   const auto covers = [](const auto& a, const auto& b) {
@@ -247,7 +247,7 @@ void add_moment(std::vector<std::vector<std::int64_t>>& moments,
   moments.push_back(held);
 }
 
-// Of an order that splits backward passes: a half begun counts as a pass done.
+// For an order that splits backward passes. A pass counts as done once its first half has begun.
 std::vector<std::vector<std::int64_t>> held_by_order(const Schedule& s, Stage stage) {
   std::vector<std::vector<std::int64_t>> moments;
   std::vector<std::int64_t> held(static_cast<std::size_t>(chunks_of_stage(s)));

@@ -81,8 +81,8 @@ SplitOrder split_order(const Schedule& schedule) {
 
 std::vector<Seconds> earliest_finish(const SplitOrder& order, std::span<const ChunkBound> chunks,
                                      Seconds transfer) {
-  // By chunk: until the first microbatch is there, until it is back, and from there to the end and
-  // back.
+  // For each chunk, the time until the first microbatch comes forward, until it comes back, and
+  // from the chunk to the end of the model and back.
   std::vector<Seconds> there(chunks.size()), back(chunks.size()), round(chunks.size());
   for (const std::vector<int>& way : order.ways) {
     const auto chunk = [&](std::size_t v) { return static_cast<std::size_t>(way[v]); };

@@ -112,7 +112,7 @@ StageOption LayoutStages::priced(int stage, const StageRecord& record) const {
 const StageOption& LayoutStages::option(int stage, int first, int end) {
   const auto known = options_.find(key(stage, first, end));
   if (known != options_.end()) return known->second;
-  // The rule may be another stage's.
+  // The rule that the plan breaks may be about another stage than this one.
   if (!price(around(stage, first, end))) left_out_ = true;
   return options_[key(stage, first, end)];
 }

@@ -13,8 +13,8 @@
 namespace pleat {
 namespace {
 
-// Calls visit(field of `plan`, the same of a plain plan) for what may go back to it: no degrees,
-// and not the row `but`.
+// Calls visit(field of `plan`, field of a plain plan) for each field that may be set back to that
+// of a plain plan: all that a search chooses but degrees and the row `but`.
 template <class Visit>
 void visit_techniques(Plan& plan, std::size_t but, Visit&& visit) {
   static const Plan plain;

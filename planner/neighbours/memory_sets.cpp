@@ -29,7 +29,7 @@ std::vector<RecomputeChoice> every_recompute(const ModelSpec& model, bool allowe
   return list;
 }
 
-// Of one recompute all sets of modules to offload follow one another.
+// Sorted by recompute: all sets of modules to offload follow one another for each.
 std::vector<MemoryChoice> every_choice(const ModelSpec& model, const SearchConfig& config,
                                        StatePlace state) {
   const std::vector<std::set<Offload>> offloads =
@@ -71,7 +71,7 @@ std::vector<std::set<Offload>> offload_sets(const ModelSpec& model) {
     const bool of_experts = module == Offload::expert_fc1 || module == Offload::moe_act;
     if (of_experts && !model.moe) continue;
     for (std::size_t i = 0, end = list.size(); i < end; ++i) {
-      // What its input is belongs to the core of attention.
+      // Its input is the output of the attention core.
       if (module == Offload::attn_proj && !list[i].contains(Offload::core_attn)) continue;
       list.push_back(list[i]);
       list.back().insert(module);

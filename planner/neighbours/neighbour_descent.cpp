@@ -111,8 +111,8 @@ void NeighbourDescent::find_wider() {
   price_all(first, value_);
 }
 
-// Goes on from the fastest one, whose own peak tells better what fits beside it. Whether there was
-// one.
+// Goes on from the fastest plan found, whose own peak tells better what else fits. Returns whether
+// a faster plan was found.
 bool NeighbourDescent::find_memory_sets() {
   int looks = 0;
   do {

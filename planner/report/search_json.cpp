@@ -172,7 +172,7 @@ JsonValue neighbours_json(const SearchResult& result) {
       .set("changes", std::move(changes));
 }
 
-// With what no layout takes the best plan below.
+// Also how far below the best plan another layout could come at most.
 JsonValue certificate_json(const SearchResult& result, const Problem& problem,
                            const SearchConfig& config) {
   JsonValue layouts, layout_gap;

@@ -8,7 +8,8 @@
 namespace pleat {
 namespace {
 
-// Time beyond that of the smallest message, which is mostly latency, over the factor.
+// A faster or slower link: the smallest message is mostly latency, which stays; all time beyond
+// that is divided by the factor.
 CollectiveTable scaled(const CollectiveTable& table, double factor) {
   CollectiveTable changed = table;
   for (auto& of_collective : changed.series) {

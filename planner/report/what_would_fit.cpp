@@ -115,7 +115,7 @@ class ChangeFinder {
     return gpus <= kMostGpus && (cluster().max_gpus == 0 || gpus <= cluster().max_gpus);
   }
 
-  // The fewest that do, then twice as many: there it is less tight.
+  // The fewest GPUs that are enough, and then twice as many, where memory is less tight.
   void more_gpus() {
     bool fits = false;
     for (std::int64_t factor = 2; factor <= kMostGpusFactor; factor *= 2) {
@@ -127,7 +127,7 @@ class ChangeFinder {
         continue;
       if (fits) return;
       fits = true;
-      // Half as many may do for shorter sequences.
+      // Half as many GPUs may be enough for shorter sequences.
       if (factor > 2) shorter_sequences(static_cast<int>(gpus / 2));
     }
   }

@@ -11,7 +11,7 @@
 namespace pleat {
 namespace {
 
-// For keys.
+// A time as part of a key: equal times, and no others, have equal bits.
 std::pair<std::int32_t, std::int32_t> bits_of(Seconds time) {
   const auto bits = std::bit_cast<std::uint64_t>(time.base());
   return {static_cast<std::int32_t>(bits), static_cast<std::int32_t>(bits >> 32)};
@@ -22,7 +22,7 @@ std::pair<std::int32_t, std::int32_t> bits_of(Seconds time) {
 NodeBounds::NodeBounds(const PlanTree& tree, BoundTable& bounds, std::int64_t usable)
     : tree_(tree), bounds_(bounds), usable_(usable) {}
 
-// Those that mean the same on the mesh are visited once.
+// Settings that mean the same on the mesh are visited once.
 template <class Visit>
 void NodeBounds::for_each_least_work(const Node& node, const Visit& visit) const {
   Plan plan = tree_.mesh_plan(node);
@@ -58,7 +58,7 @@ Seconds NodeBounds::whole_mesh(const Node& node, Seconds cutoff) {
   return least;
 }
 
-// Of the graphs that leave the fewest launches.
+// With the CUDA graphs that leave the fewest launches.
 Seconds NodeBounds::launched_mesh(const Node& node, Seconds cutoff) {
   const CudaGraph graph = tree_.least_work.front().graph;
   Seconds least = kAnyTime;
@@ -152,7 +152,7 @@ std::int64_t NodeBounds::least_of_family(const Node& family, Seconds cutoff) {
   return least;
 }
 
-// Where stages may choose for themselves, each can have the choice that needs the least.
+// The least bytes where stages may choose for themselves: each has the choice that needs the least.
 std::int64_t NodeBounds::least_of_stages(const Node& family) {
   std::vector<std::int64_t> least;
   Node node = family;

@@ -34,12 +34,12 @@ void add_fields(const SearchConfig& config, std::vector<Pin>& pins) {
     constexpr const auto& field = kPlanField<i>;
     using Value = typename std::remove_cvref_t<decltype(field)>::Value;
     const auto& pin = std::get<i>(config.pins.by_row);
-    // With the profile's number among them, those of SMs are a choice, and the search's own.
+    // A pin of SMs that allows the profile's own number leaves the search a choice.
     const bool chosen = i == kPinRow<"dispatcher-sms">;
     if (field.pinned.of_memory || (chosen && std::ranges::find(pin, Value()) != pin.end())) return;
     std::vector<std::string> names;
     for (const Value& value : pin) {
-      // A search leaves a fixed field as it is: to name that value is no pin.
+      // A search does not change a fixed field, so to name the value it has is no pin.
       if (field.chosen_by == ChosenBy::fixed && value == field.in(Plan())) continue;
       names.push_back(words(value));
     }

@@ -58,7 +58,7 @@ class Enumerator {
   }
 
  private:
-  // What a pin of sizes that follow from others leaves out is none of the space.
+  // Remembers why a pin of DP or of layouts leaves a mesh out. Such meshes do not count as tried.
   void leave_out(const char* path, std::string message) {
     if (space_.example.contains(kLeftOut)) return;
     space_.example[kLeftOut] = {.rule = "pin", .path = path, .message = std::move(message),

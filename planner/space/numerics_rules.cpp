@@ -9,7 +9,7 @@
 namespace pleat {
 namespace {
 
-// kPlanFieldCount: of no field that changes numbers.
+// The row of a field that changes numbers; kPlanFieldCount: the path is of none.
 std::size_t numerics_row_of(std::string_view path) {
   std::size_t row = kPlanFieldCount;
   for_each_plan_field([&](auto i) {

@@ -66,17 +66,17 @@ bool copies_rows(const Plan& plan) {
          (is_fused(plan.dispatcher) && !sends_fused(plan, plan.dispatcher));
 }
 
-// The host launches the experts' kernels with the sizes that routing made, so it must know them
-// before a step begins: experts padded to their capacity, or HybridEP, whose ranks have room for a
-// capacity and tell nobody what they got (transformer_config.py:1870: its alone), and kernels that
-// need not be told.
+// A graph of the whole step is launched without a look at what routing decided, so the sizes of the
+// experts' kernels must be known before. They are where experts are padded to their capacity; and
+// they need not be with HybridEP, which has room for a capacity (transformer_config.py:1870: it
+// alone), and kernels that read their sizes on the device.
 bool host_knows_sizes(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan,
                       const GpuSpec& gpu) {
   return !model.moe || workload.pad_to_capacity ||
          (sends_fused(plan, Dispatcher::hybridep) && reads_sizes_on_device(gpu));
 }
 
-// What overlaps of the backward pass exclude.
+// Which rule forbids the plan's overlaps in the backward pass; null: none.
 const char* refused_overlap(const ModelSpec& model, const Plan& plan) {
   if (plan.overlap.delay_wgrad && captures_attention(plan.cuda_graph)) {
     if (has_biases(model)) return "delayed-wgrad-biases-in-graph";
@@ -88,7 +88,7 @@ const char* refused_overlap(const ModelSpec& model, const Plan& plan) {
   return model.mtp_layers > 1 ? "ep-overlap-predictions" : nullptr;
 }
 
-// What experts exclude.
+// Which rule of experts the plan breaks; null: none.
 const char* refused_experts(const ModelSpec& model, const WorkloadSpec& workload,
                             const Plan& plan) {
   if (!model.moe) return nullptr;
