@@ -144,7 +144,8 @@ std::string python_word(const std::string& text) {
 // "torch.bfloat16" of {_target_: torch.bfloat16, _call_: false}.
 std::string target_of(const JsonValue& value) {
   const JsonValue* const target = value.find("_target_");
-  return target == nullptr || target->as_string() == nullptr ? "" : *target->as_string();
+  const std::string* const name = target == nullptr ? nullptr : target->as_string();
+  return name == nullptr ? "" : *name;
 }
 
 std::vector<std::string> values_of(const JsonValue& value) {
@@ -197,7 +198,8 @@ class Converter {
     return s == nullptr ? nullptr : s->find(name);
   }
   static bool is(const JsonValue* value, std::string_view word) {
-    return value != nullptr && value->as_string() != nullptr && *value->as_string() == word;
+    const std::string* const text = value == nullptr ? nullptr : value->as_string();
+    return text != nullptr && *text == word;
   }
   void set(std::string_view argument, std::string value) {
     out_[std::string(argument)] = {std::move(value)};

@@ -18,9 +18,10 @@ void read_groups(ObjectReader& r, const char* name, FlagEffect effect, FlagEffec
   for (const JsonValue& group : *groups) {
     const JsonValue* const why = group.find("why");
     const JsonValue* const flags = group.find("flags");
-    if (why == nullptr || flags == nullptr || why->as_string() == nullptr) continue;
+    const std::string* const text = why == nullptr ? nullptr : why->as_string();
+    if (flags == nullptr || text == nullptr) continue;
     for (const JsonValue& flag : flags->items())
-      if (flag.as_string() != nullptr) out[*flag.as_string()] = {effect, *why->as_string()};
+      if (const std::string* const name = flag.as_string()) out[*name] = {effect, *text};
   }
 }
 

@@ -17,7 +17,9 @@ void add_import_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
       "import", "Logs, command lines, configs and measurements of other programs");
   const auto o = std::make_shared<ImportOptions>();
-  command->add_option("KIND", o->kind, "megatron-log, megatron-args, megatron-bridge, hf or nccl-tests")
+  command
+      ->add_option("KIND", o->kind,
+                   "megatron-log, megatron-args, megatron-bridge, hf or nccl-tests")
       ->required()
       ->check(one_of(import_kinds()));
   command
