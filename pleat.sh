@@ -13,7 +13,8 @@
 #   ./pleat.sh test [ctest flags]   the tests, without those labelled slow; the CUDA kernels only where the lines above build them
 #   ./pleat.sh test --full          also the slow ones, the sanitizers, every CUDA architecture, Slurm, and PyTorch
 #                                   with transformers as an independent reference (6 GB in build/reference), and
-#                                   megatron-core, torchtitan and DeepSpeed to read exports (6 GB in build/frameworks)
+#                                   megatron-core, torchtitan and DeepSpeed to read exports (6 GB in build/frameworks),
+#                                   and Jupyter's kernel to run the notebooks (0.4 GB in build/notebooks)
 #     --fuzz-seconds N              with --full: of each fuzzer, instead of 600
 #   ./pleat.sh docs                 the documentation as a site in build/site; prints the path of its first page
 #
@@ -324,6 +325,20 @@ install_frameworks() {
   printf '%s' "$wanted" >"$stamp"
 }
 
+# What executes the notebooks of docs/notebooks, in an environment of its own.
+notebook_packages=(nbclient==0.10.2 nbformat==5.11.1 ipykernel==7.4.0 matplotlib==3.11.2 pandas==3.1.1 numpy)
+install_notebooks() {
+  local folder="$build/notebooks" wanted="${notebook_packages[*]}"
+  [[ ! -e "$folder/.installed" || "$(<"$folder/.installed")" != "$wanted" ]] || return 0
+  install_packages python3-venv
+  say "installing what notebooks need in $folder"
+  {
+    python3 -m venv --clear "$folder" &&
+      "$folder/bin/python" -m pip --disable-pip-version-check install -q "${notebook_packages[@]}"
+  } >>"$log" 2>&1 </dev/null || return 1
+  printf '%s' "$wanted" >"$folder/.installed"
+}
+
 # A part of the full tests, and how long it took.
 part() {  # name, command
   local name="$1" status=0 begin="$SECONDS"
@@ -362,6 +377,11 @@ run_tests() {
       export PLEAT_FRAMEWORKS_PYTHON="$build/frameworks/bin/python"
     else
       failed+=(frameworks)
+    fi
+    if install_notebooks; then
+      export PLEAT_NOTEBOOKS_PYTHON="$build/notebooks/bin/python"
+    else
+      failed+=(notebooks)
     fi
     if has_nvcc; then
       part cuda run_cuda || failed+=(cuda)
