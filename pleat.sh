@@ -13,10 +13,11 @@
 #   ./pleat.sh test [ctest flags]   the tests, without those labelled slow; the CUDA kernels only where the lines above build them
 #   ./pleat.sh test --full          also the slow ones, the sanitizers, every CUDA architecture, Slurm, and PyTorch
 #                                   with transformers as an independent reference (6 GB in build/reference), and
-#                                   megatron-core, torchtitan and DeepSpeed to read exports (6 GB in build/frameworks)
+#                                   megatron-core, torchtitan and DeepSpeed to read exports (6 GB in build/frameworks),
+#                                   and Jupyter's kernel to run the notebooks (0.4 GB in build/notebooks)
 #     --fuzz-seconds N              with --full: of each fuzzer, instead of 600
 #     --only PART[,PART…]           with --full: these parts alone: asan, tsan (or asan/backend …), fuzzers, reference,
-#                                   frameworks, cuda, tests; tests/2of4 and fuzzers/2of4 are the second of four
+#                                   frameworks, notebooks, cuda, tests; tests/2of4 and fuzzers/2of4 are the second of four
 #     --missing                     with --full: of the parts those that have not passed at this commit
 #     --list                        with --full: runs nothing; says which part passed at this commit, and when
 #   ./pleat.sh docs                 the documentation as a site in build/site; prints the path of its first page

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/command_line.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
@@ -15,9 +17,11 @@
 #include "cli/commands/commands.hpp"
 #include "cli/config/option_defaults.hpp"
 #include "cli/list_entries.hpp"
+#include "cli/short_help.hpp"
 #include "cli/suggestions.hpp"
 #include "console/exit_request.hpp"
 #include "console/output.hpp"
+#include "console/style.hpp"
 #include "console/write_file.hpp"
 #include "core/diagnostics.hpp"
 
@@ -26,7 +30,21 @@ namespace {
 
 constexpr int code(ExitCode c) { return static_cast<int>(c); }
 
-void complain(const std::string& text) { std::fprintf(stderr, "%s\n", text.c_str()); }
+void complain(const std::string& text) {
+  std::fprintf(stderr, "%s\n", (stderr_has_colours() ? colour_messages(text) : text).c_str());
+}
+
+void add_quiet(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands({})) {
+    const auto inner = command->get_subcommands({});
+    if (inner.empty()) {
+      command->add_flag_callback("--quiet", be_quiet,
+                                 "Print the answer, warnings and errors, nothing else");
+    } else {
+      add_quiet(*command);
+    }
+  }
+}
 
 // Every command that writes files can say what it would write instead.
 void add_dry_runs(CLI::App& app) {
@@ -70,6 +88,8 @@ void add_commands(CLI::App& app, Action& action) {
   add_version_command(app, action);
   add_help_command(app, action);
   add_dry_runs(app);
+  add_quiet(app);
+  add_full_help(app);
 }
 
 int report_parse_error(const CLI::App& app, const CLI::ParseError& e) {
@@ -92,6 +112,15 @@ void tell_defaults(const CLI::App& app) {
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
   complain("  note: defaults from " + defaults_file(app) + ": " + all);
+}
+
+// Beside another error: what was left out may be in the file.
+void tell_problem_of_defaults() {
+  if (!defaults_problem()) return;
+  const Diagnostic& first = defaults_problem()->diagnostics().front();
+  complain(fmt::format("  note: no defaults were read: {}{}{}: {}", first.where,
+                       first.where.empty() || first.path.empty() ? "" : ": ", first.path,
+                       first.message));
 }
 
 // Commands that say what is wrong with the file of defaults, or mend it, or read none.
@@ -150,12 +179,18 @@ int run_command_line(int argc, char** argv) {
     app.parse(argc, argv);
     refuse_empty_entries(app, std::vector<std::string>(argv + 1, argv + argc));
   } catch (const CLI::Success& e) {  // --help, --version
-    const bool version = e.get_name() == "CallForVersion";
-    return run(app,
-               [&] { print(version ? version_text() + "\n" : help_text(app, &selected(app))); });
+    return run(app, [&] {
+      if (e.get_name() == "CallForVersion") {
+        print(version_text() + "\n");
+      } else if (e.get_name() == "CallForAllHelp") {
+        print_help(help_text(app, &selected(app)));
+      } else {
+        print_help(short_help(app, selected(app)));
+      }
+    });
   } catch (const CLI::ParseError& e) {
     const int exit_code = report_parse_error(app, e);
-    if (defaults_problem()) complain(defaults_problem()->what());
+    tell_problem_of_defaults();
     tell_defaults(app);
     return exit_code;
   }

@@ -8,7 +8,17 @@
 #include <cstdio>
 #include <cstring>
 
+#include "console/style.hpp"
+
 namespace pleat {
+namespace {
+
+bool& quiet() {
+  static bool is = false;
+  return is;
+}
+
+}  // namespace
 
 OutputError::OutputError(int error_number)
     : std::runtime_error(std::string("cannot write to stdout: ") + std::strerror(error_number)),
@@ -25,14 +35,22 @@ void flush_output() {
   if (std::fflush(stdout) != 0) throw OutputError(errno);
 }
 
+void print_report(const std::string& text) {
+  print(stdout_has_colours() ? colour_report(text) : text);
+}
+
+void be_quiet() { quiet() = true; }
+
 void note(const std::string& text) {
+  if (quiet() && !text.starts_with("warning")) return;
   progress("");
-  std::fprintf(stderr, "%s\n", text.c_str());
+  std::fprintf(stderr, "%s\n",
+               (stderr_has_colours() ? colour_messages(text) : text).c_str());
 }
 
 bool shows_progress() {
   static const bool terminal = isatty(STDERR_FILENO) == 1;
-  return terminal;
+  return terminal && !quiet();
 }
 
 void progress(const std::string& text) {

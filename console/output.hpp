@@ -19,9 +19,11 @@ class OutputError : public std::runtime_error {
 };
 
 void print(const std::string& text);       // throws OutputError
+void print_report(const std::string& text);  // the same, with colours where a terminal shows them
 void flush_output();                       // throws OutputError
-void note(const std::string& text);        // a line on stderr, always: warnings, file names
-bool shows_progress();                     // whether stderr is a terminal
+void note(const std::string& text);        // a line on stderr: warnings, file names
+void be_quiet();                           // no notes but warnings from now on, and no progress
+bool shows_progress();                     // whether stderr is a terminal, and nobody wants quiet
 void progress(const std::string& text);    // replaces the progress line; empty: removes it
 
 }  // namespace pleat

@@ -48,7 +48,8 @@ Terminal terminal() {
   Terminal t;
   std::size_t columns = told_columns();
   if (columns == 0) columns = window_columns();
-  if (columns > 0) t.columns = std::clamp(columns, kFewest, kMost);
+  t.told = columns > 0;
+  if (t.told) t.columns = std::clamp(columns, kFewest, kMost);
   t.utf8 = locale_has_utf8();
   return t;
 }

@@ -9,6 +9,7 @@ namespace pleat {
 
 struct Terminal {
   std::size_t columns = 100;
+  bool told = false;  // by COLUMNS or the terminal
   bool utf8 = false;
 
   [[nodiscard]] const char* plus_minus() const { return utf8 ? "\u00b1" : "+-"; }

@@ -71,8 +71,12 @@ std::string shipped_gpu(const std::string& model, const std::vector<std::string>
     return std::ranges::find(words, word) != words.end();
   };
   if (has("pcie") || has("nvl")) return {};
+  // How a board is built is not always said: "H200", "A100-SXM4".
+  const auto is_said = [&](const std::string& word) {
+    return word == "sxm" || word.starts_with("nvl") || has(word);
+  };
   for (const std::string& name : shipped) {
-    if (has(words_of_name(name).front())) return name;
+    if (std::ranges::all_of(words_of_name(name), is_said)) return name;
   }
   return {};
 }

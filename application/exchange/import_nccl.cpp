@@ -120,7 +120,7 @@ std::vector<std::pair<std::string, std::string>> files_of(const ImportOptions& o
   const std::string base_path =
       o.profile.empty() ? (found ? found->path : "") : config_path(ConfigKind::profile, o.profile);
   Profile profile = base_path.empty()
-                        ? datasheet_profile(cluster.name, cluster.tiers.size(), Runtime::megatron)
+                        ? datasheet_profile(cluster, Runtime::megatron)
                         : read_profile(read_text_file(base_path), base_path);
   const std::string source = provenance(runs);
   profile.name = o.name + "-megatron";

@@ -20,7 +20,7 @@ PricedDocument price_document(const PlanDocument& d, const std::string& cluster_
   } else if (auto found = find_usual_profile(cluster_name, d.runtime)) {
     profile = std::move(found->profile);
   } else {
-    profile = datasheet_profile(cluster.name, cluster.tiers.size(), d.runtime);
+    profile = datasheet_profile(cluster, d.runtime);
   }
   const Program program = compile(d.model, d.workload, d.plan, d.runtime);
   return {estimate(program, cluster, profile), profile.name};

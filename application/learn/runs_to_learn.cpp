@@ -84,7 +84,7 @@ FoundProfile profile_to_begin(const std::string& asked, const std::string& clust
                               const ClusterSpec& cluster, Runtime runtime) {
   if (asked.empty()) {
     if (auto found = find_usual_profile(cluster_name_or_path, runtime)) return std::move(*found);
-    return {"", datasheet_profile(cluster.name, cluster.tiers.size(), runtime)};
+    return {"", datasheet_profile(cluster, runtime)};
   }
   Profile profile = load_profile(asked);
   if (profile.cluster != cluster.name || profile.runtime != runtime) {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Which number formats a GPU's tensor cores multiply.
+// Which number formats a GPU's tensor cores multiply, and what its libraries have.
 #pragma once
 
 #include <string>
@@ -22,5 +22,11 @@ namespace pleat {
 // `otherwise` ends the hint.
 void require_format(const Target&, Precision, const std::string& where,
                     const std::string& otherwise = "; --accept-mismatch prices it all the same");
+
+// ConfigError (bad_request) for a dispatcher, or for the formats and the dispatcher of a plan, that
+// the libraries of the target's GPU do not have, with the reason that its file gives. Of Megatron's
+// runtime, unless mismatches are accepted.
+void require_dispatcher(const Target&, Dispatcher, const std::string& where);
+void require_software(const Target&, const Plan&, const std::string& where);
 
 }  // namespace pleat

@@ -58,10 +58,18 @@ void require_cluster_holds(const ClusterSpec& cluster, int gpus) {
       fmt::format("{} GPUs asked for, {} has {}", gpus, cluster.name, cluster.max_gpus));
 }
 
-Profile usual_profile(const std::string& name_or_path, const ClusterSpec& cluster,
-                      Runtime runtime) {
-  if (auto found = find_usual_profile(name_or_path, runtime)) return std::move(found->profile);
-  return datasheet_profile(cluster.name, cluster.tiers.size(), runtime);
+// The usual profile, or one of datasheets, with a word on what that is worth
+// (docs/validation-notes.md).
+void take_usual_profile(const std::string& name_or_path, Target& target) {
+  auto found = find_usual_profile(name_or_path, target.runtime);
+  target.profile = found ? std::move(found->profile)
+                         : datasheet_profile(target.cluster, target.runtime);
+  target.assumed.push_back("--profile " + target.profile.name);
+  if (found || target.runtime != Runtime::megatron) return;
+  target.assumed.push_back(
+      fmt::format("rates of a datasheet, as nothing was measured on {} (published runs of other "
+                  "GPUs that are predicted so took 9% longer in the median)",
+                  target.cluster.gpu.name));
 }
 
 // Profile and runtime together: a named profile decides the runtime unless it is given too.
@@ -69,11 +77,10 @@ void choose_profile(const TargetOptions& o, Target& target) {
   const Runtime usual = target.cluster.shared_cores > 0 ? Runtime::pleat : Runtime::megatron;
   if (o.profile.empty()) {
     target.runtime = o.runtime.empty() ? usual : parse_runtime(o.runtime, "--runtime");
-    target.profile = usual_profile(o.cluster, target.cluster, target.runtime);
     if (o.runtime.empty()) {
       target.assumed.push_back("--runtime " + name_of_runtime(target.runtime));
     }
-    target.assumed.push_back("--profile " + target.profile.name);
+    take_usual_profile(o.cluster, target);
     return;
   }
   target.profile = load_profile(o.profile);
@@ -239,6 +246,9 @@ Plan resolve_shape(const ShapeOptions& o, const Target& target, const std::strin
   plan.expert.edp = remaining(target.gpus, {plan.expert.etp, plan.expert.ep, pp});
   refuse_ineffective_plan_options(o, plan, where);
   require_valid_plan(target, plan, where);
+  if (target.model.moe) {
+    require_dispatcher(target, plan.dispatcher, where.empty() ? "--dispatcher" : where);
+  }
   return plan;
 }
 
@@ -274,6 +284,7 @@ Request resolve_request(const PlanOptions& o) {
   choose_profile(options, target);
   request.plan = document.plan;
   require_valid_plan(target, request.plan, o.plan_file);
+  require_software(target, request.plan, o.plan_file);
   return request;
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "application/request/gpu_formats.hpp"
 #include "application/request/pin_values.hpp"
 #include "application/request/plan_values.hpp"
 #include "core/diagnostics.hpp"
@@ -134,6 +135,9 @@ SearchConfig search_config(const SearchOptions& o, const NumericsQuestion& forma
   c.told_numerics = formats.told;
   require_layouts(o.pins.of<"layout">());
   read_pins(o.pins, c.pins);
+  if (target.model.moe) {
+    for (const Dispatcher d : c.pin<"dispatcher">()) require_dispatcher(target, d, "--dispatcher");
+  }
   if (auto& sms = c.pin<"dispatcher-sms">(); !sms && c.runtime == Runtime::megatron) {
     sms = measured_sms(target.profile);
   }

@@ -89,6 +89,13 @@ std::string file_to_change(const CLI::App& app) {
                      "PLEAT_CONFIG=FILE, XDG_CONFIG_HOME or HOME names one");
 }
 
+// "--tp INT|RANGE: Only these tensor parallel sizes: 1,2 or 4..8"
+std::string what_it_takes(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  return fmt::format("{}{}{}: {}", option.get_name(), type.empty() ? "" : " ", type,
+                     option.get_description());
+}
+
 // What the option itself says of a value, of each command that has it.
 void require_valid(CLI::App& app, const std::string& key, const std::string& value) {
   for (CLI::Option* option : options_of_key(app, key)) {
@@ -103,7 +110,7 @@ void require_valid(CLI::App& app, const std::string& key, const std::string& val
       option->add_result(value);
       option->run_callback();
     } catch (const CLI::ParseError& e) {
-      throw_config_error(ExitCode::bad_request, "", key, e.what());
+      throw_config_error(ExitCode::bad_request, "", key, e.what(), what_it_takes(*option));
     }
   }
 }

@@ -25,7 +25,7 @@ void show(const CapacityOptions& o, const CapacityAnswer& answer,
     print(capacity_csv(answer));
   } else {
     const Terminal shown = terminal();
-    print(capacity_text(answer, o.model, shown) + "\n" + assumed_lines(assumptions, shown));
+    print_report(capacity_text(answer, o.model, shown) + "\n" + assumed_lines(assumptions, shown));
   }
 }
 

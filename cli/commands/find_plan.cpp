@@ -55,7 +55,7 @@ void print_result(const FindPlanOptions& o, const FoundPlans& found,
   PlanAnswer answer;
   answer.result = result;
   answer.search = found.answer.search;
-  print(search_text(answer, found.target, {}, terminal()));
+  print_report(search_text(answer, found.target, {}, terminal()));
 }
 
 [[noreturn]] void leave_with_note() {
@@ -104,7 +104,7 @@ void print_text(const FindPlanOptions& o, const FoundPlans& found) {
   const Target& t = found.target;
   const SearchResult& result = found.answer.result;
   const std::string formats = wrap_long_lines(numerics_text(found.numerics), shown.columns);
-  print(search_text(found.answer, t, {found.tokens, found.recipes, o.out_file}, shown) +
+  print_report(search_text(found.answer, t, {found.tokens, found.recipes, o.out_file}, shown) +
         (formats.empty() ? "" : "\n" + formats) +
         alternatives_text(found.answer, t, o.objective.slack, shown.columns) +
         recipes_text(found.recipes, result, shown.columns) +

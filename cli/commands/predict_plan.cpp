@@ -42,7 +42,7 @@ void predict(const PredictOptions& o) {
     return;
   }
   const Terminal shown = terminal();
-  print(step_text(p.estimate, p.request, p.tokens, shown) +
+  print_report(step_text(p.estimate, p.request, p.tokens, shown) +
         (p.why ? explanation_text(p.estimate, on.cluster, *p.why, shown.columns) : "") + "\n" +
         assumed_lines(on.assumed, shown));
 }

@@ -7,6 +7,7 @@
 
 #include "cli/commands/commands.hpp"
 #include "cli/man_page.hpp"
+#include "cli/short_help.hpp"
 #include "cli/suggestions.hpp"
 #include "console/output.hpp"
 
@@ -46,7 +47,7 @@ void add_help_command(CLI::App& app, Action& action) {
       for (const std::string& word : *words) name += (name.empty() ? "" : " ") + word;
       const CLI::App* about = find_command(app, name);
       if (!name.empty() && about == nullptr) throw_unknown_command(app, name);
-      print(help_text(app, about));
+      print_help(help_text(app, about));
     };
   });
 }

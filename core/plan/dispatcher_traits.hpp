@@ -10,6 +10,7 @@
 
 #include "core/plan/plan.hpp"
 #include "core/spec/profile.hpp"
+#include "core/spec/software.hpp"
 
 namespace pleat {
 
@@ -38,6 +39,7 @@ struct DispatcherTraits {
   // Kernels that exchange tile by tile inside the grouped products take its place.
   bool has_tile_kernels = false;
   DispatcherNeeds needs = DispatcherNeeds::nothing;
+  std::optional<Software> library = {};  // that a GPU's software may lack
   // Megatron-LM has it (core/transformer/transformer_config.py:891). A search for that runtime
   // takes others only where they are asked for, and no export writes them.
   bool in_megatron = true;
@@ -61,14 +63,16 @@ struct DispatcherTraits {
               .fused = DispatchKernel::deepep,
               .sms = &RunConstants::deepep_sms,
               .overlaps = true,
-              .needs = DispatcherNeeds::fp8};
+              .needs = DispatcherNeeds::fp8,
+              .library = Software::deepep};
     case Dispatcher::hybridep:
       return {.word = "hybridep",
               .fused = DispatchKernel::hybridep,
               .sms = &RunConstants::hybridep_sms,
               .pads_to_capacity = true,
               .overlaps = true,
-              .needs = DispatcherNeeds::fp8};
+              .needs = DispatcherNeeds::fp8,
+              .library = Software::hybridep};
     case Dispatcher::hierarchical:
       return {.word = "hierarchical",
               .sends_copies = true,

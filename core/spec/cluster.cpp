@@ -74,6 +74,13 @@ Q optional_sourced(ObjectReader& reader, const std::string& key) {
 
 }  // namespace
 
+const SoftwareFact* ClusterSpec::fact(Software what) const {
+  for (const SoftwareFacts* said : {&software, &gpu.software}) {
+    if (said->of(what).there) return &said->of(what);
+  }
+  return nullptr;
+}
+
 ClusterSpec read_cluster(const std::string& text, const std::string& file_name) {
   const JsonValue root = parse_json(text, file_name);
   Diagnostics problems;
@@ -89,6 +96,7 @@ ClusterSpec read_cluster(const std::string& text, const std::string& file_name) 
   cluster.max_gpus = optional_count(reader, "max_gpus");
   cluster.tiers = read_tiers(reader);
   cluster.shared_cores = optional_count(reader, "shared_cores");
+  cluster.software = read_software(reader);
   reader.optional_text("notes");
   reader.finish();
   problems.throw_if_errors();

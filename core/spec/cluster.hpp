@@ -8,6 +8,7 @@
 
 #include "core/dtype.hpp"
 #include "core/quantity.hpp"
+#include "core/spec/software.hpp"
 
 namespace pleat {
 
@@ -20,6 +21,11 @@ struct GpuSpec {
   BytesPerSecond host_link;       // per direction and GPU
   Watts tdp;
   int sms = 0;  // processors (SMs, AI cores) that share a kernel's tiles; 0: not said
+  // What large matrix products were seen to reach, all throttling included; 0: not said. Without a
+  // profile of its own a GPU is priced by them.
+  FlopsPerSecond reached_bf16, reached_fp8;
+  double datasheet_band = 0;  // half-width of the prediction band without a profile; 0: the usual
+  SoftwareFacts software;
   bool operator==(const GpuSpec&) const = default;
 
   [[nodiscard]] FlopsPerSecond peak(DType type) const;
@@ -46,7 +52,15 @@ struct ClusterSpec {
   // Ranks that share one processor's cores (localhost): compute and memory rates are divided by
   // ranks / shared_cores when more ranks than cores run. 0: every rank has its own device.
   int shared_cores = 0;
+  SoftwareFacts software;  // goes before the GPU's
   bool operator==(const ClusterSpec&) const = default;
+
+  // What the cluster or its GPU says of it; nullptr: nothing, hardware decides.
+  [[nodiscard]] const SoftwareFact* fact(Software) const;
+  [[nodiscard]] bool lacks(Software what) const {
+    const SoftwareFact* const known = fact(what);
+    return known != nullptr && !*known->there;
+  }
 };
 
 [[nodiscard]] ClusterSpec read_cluster(const std::string& text, const std::string& file_name);

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The profile of a platform nobody has measured: round efficiencies and a band that says so.
+#include <algorithm>
+
 #include "core/spec/profile.hpp"
 
 namespace pleat {
@@ -93,7 +95,24 @@ Profile datasheet_profile(const std::string& cluster, std::size_t tiers, Runtime
   profile.step_overhead = Seconds(5e-3);
   profile.sustained_clock.gemm_bf16 = profile.sustained_clock.gemm_fp8 = 0.9;
   profile.sustained_clock.attention = 0.9;
-  profile.relative_band = 0.5;
+  profile.relative_band = kDatasheetBand;
+  return profile;
+}
+
+Profile datasheet_profile(const ClusterSpec& cluster, Runtime runtime) {
+  Profile profile = datasheet_profile(cluster.name, cluster.tiers.size(), runtime);
+  const GpuSpec& gpu = cluster.gpu;
+  if (gpu.datasheet_band > 0) profile.relative_band = gpu.datasheet_band;
+  if (runtime == Runtime::pleat) return profile;
+  // The round numbers say that large products reach this share of the peak.
+  SustainedClock& clock = profile.sustained_clock;
+  const double round = profile.kernels[static_cast<std::size_t>(KernelClass::gemm)].max_efficiency;
+  const auto clock_for = [&](FlopsPerSecond reached, FlopsPerSecond peak, double usual) {
+    return reached > FlopsPerSecond(0) ? std::min(1.0, reached / peak / round) : usual;
+  };
+  clock.gemm_bf16 = clock_for(gpu.reached_bf16, gpu.peak_bf16, clock.gemm_bf16);
+  clock.gemm_fp8 = clock_for(gpu.reached_fp8, gpu.peak_fp8, clock.gemm_fp8);
+  clock.attention = std::min(clock.attention, clock.gemm_bf16);
   return profile;
 }
 

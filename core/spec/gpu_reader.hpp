@@ -14,6 +14,8 @@ namespace pleat {
 
 [[nodiscard]] GpuSpec read_gpu(const std::string& text, const std::string& file_name);
 [[nodiscard]] GpuSpec read_gpu_object(ObjectReader& reader);
+// The optional field "software" of a GPU or a cluster.
+[[nodiscard]] SoftwareFacts read_software(ObjectReader& parent);
 
 // A hardware fact is written {"value": "3.35 TB/s", "source": "vendor datasheet"}; a bare value is
 // accepted too. Shipped files always name the source.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/quantity.hpp"
+#include "core/spec/cluster.hpp"
 #include "core/spec/kernel_tables.hpp"
 #include "core/spec/learned.hpp"
 #include "core/spec/platform_rates.hpp"
@@ -110,8 +111,15 @@ struct Profile : RunConstants {
   }
 };
 
+// Half-width of the band of a prediction from datasheets alone. Of the 594 published runs of tiers
+// A to C 96 of 100 lie within (docs/validation-notes.md).
+inline constexpr double kDatasheetBand = 0.5;
+
 // Datasheet-class profile: fixed efficiencies and a wide band, for a cluster without measurements.
 [[nodiscard]] Profile datasheet_profile(const std::string& cluster, std::size_t tiers, Runtime);
+// The same with what is known of the GPU beside its datasheet: the rates that products were seen to
+// reach, and its own band.
+[[nodiscard]] Profile datasheet_profile(const ClusterSpec&, Runtime);
 
 // The profile with the constants of one of its eras; as it is when it has none of that name.
 [[nodiscard]] Profile for_era(const Profile&, const std::string& era);

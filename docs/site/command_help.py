@@ -1,10 +1,11 @@
 # SPDX-FileCopyrightText: 2026 The Pleat authors
 # SPDX-License-Identifier: Apache-2.0
-"""What `pleat --help` says, read into commands and their options.
+"""What `pleat help` says, read into commands and their options.
 
 The site makes its command reference of it, and a test compares the commands of the documents with it.
 """
 import dataclasses
+import os
 import re
 import subprocess
 
@@ -69,9 +70,10 @@ def _add(entries, line, next_line):
 def read_commands(binary):
     """{"plan": Help, "data make": Help, …} of all commands; "" is the program itself."""
     found = {}
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}  # lines as long as they are
 
     def read(words):
-        result = subprocess.run([binary, *words, "--help"], capture_output=True, text=True, check=True)
+        result = subprocess.run([binary, "help", *words], capture_output=True, text=True, check=True, env=environment)
         help_ = parse(result.stdout)
         found[" ".join(words)] = help_
         for command in help_.entries("Subcommands"):

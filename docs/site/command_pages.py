@@ -19,7 +19,7 @@ def pages(commands):
 
 
 def _index(program):
-    text = f"# Commands\n\n{_escaped(program.summary)} Every command has `--help`; these pages are made of it.\n\n"
+    text = f"# Commands\n\n{_escaped(program.summary)} Every command has `--help`, those with many options `--help-all`, too; these pages are made of them.\n\n"
     text += "| command | does |\n|---|---|\n"
     for entry in program.entries("Subcommands"):
         text += f"| [pleat {entry.name}]({entry.name}.md) | {_escaped(entry.text)} |\n"

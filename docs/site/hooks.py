@@ -15,6 +15,7 @@ from mkdocs.structure.files import File  # noqa: E402
 
 import command_help  # noqa: E402
 import command_pages  # noqa: E402
+import notebook_pages  # noqa: E402
 import page_links  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -54,6 +55,9 @@ def on_files(files, config):
         files.append(File.generated(config, f"{COMMANDS}/{name}.md", content=text))
     files.append(File.generated(config, VERSION, content=command_pages.version_page(
         config.extra["pleat_version"], _output("version", "--json").strip())))
+    for path in sorted((ROOT / "docs/notebooks").glob("*.ipynb")):
+        files.append(File.generated(config, f"notebooks/{path.stem}.md",
+                                    content=notebook_pages.page(path.read_text("utf-8"), path.name)))
     waiting = [file for file in files.documentation_pages()]
     while waiting:
         page = waiting.pop()
@@ -86,6 +90,8 @@ def on_page_markdown(markdown, page, config, files):
         if not path:
             return target
         uri = _in_site(_in_project(page.file.src_uri, target))
+        if uri.startswith("notebooks/"):
+            uri = uri.removesuffix(".ipynb") + ".md" if uri.endswith(".ipynb") else uri
         return os.path.relpath(uri, os.path.dirname(page.file.src_uri) or ".") + mark + anchor
 
     return page_links.plain_pipes(page_links.replace_targets(markdown, change))

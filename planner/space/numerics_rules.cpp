@@ -126,6 +126,25 @@ bool has_format(const GpuSpec& gpu, Precision precision) {
   return false;
 }
 
+std::optional<Software> software_of(Precision precision) {
+  switch (precision) {
+    case Precision::fp32:
+    case Precision::fp16:
+    case Precision::bf16: return std::nullopt;
+    case Precision::fp8: return Software::fp8;
+    case Precision::fp8_delayed: return Software::fp8_delayed;
+    case Precision::fp8_block: return Software::fp8_block;
+    case Precision::mxfp8: return Software::mxfp8;
+    case Precision::nvfp4: return Software::nvfp4;
+  }
+  return std::nullopt;
+}
+
+bool has_format(const ClusterSpec& cluster, Precision precision) {
+  const std::optional<Software> library = software_of(precision);
+  return has_format(cluster.gpu, precision) && !(library && cluster.lacks(*library));
+}
+
 std::optional<Violation> refused_numerics(Runtime runtime, const Problem& problem,
                                           const Numerics& numerics, const ToldRows& told) {
   const auto is_told = [&](std::string_view path) {

@@ -16,6 +16,10 @@ namespace pleat {
 // Whether the GPU's tensor cores multiply it: fp8 since Hopper; with block scales in hardware
 // (mxfp8), and nvfp4, since Blackwell.
 [[nodiscard]] bool has_format(const GpuSpec&, Precision);
+// And whose libraries have it.
+[[nodiscard]] bool has_format(const ClusterSpec&, Precision);
+// What a format needs of them; nothing for wide ones.
+[[nodiscard]] std::optional<Software> software_of(Precision);
 
 // What the runtime has not, or what breaks a rule of plans; empty: nothing. `told`: rows that
 // somebody set although the runtime has them in no case, which is then no reason.

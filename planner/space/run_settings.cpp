@@ -368,6 +368,8 @@ std::vector<Setting> least_work(const std::vector<Setting>& all, Runtime runtime
 }
 
 bool has_dispatcher(const ClusterSpec& cluster, Dispatcher dispatcher) {
+  const std::optional<Software> library = traits_of(dispatcher).library;
+  if (library && cluster.lacks(*library)) return false;
   switch (traits_of(dispatcher).needs) {
     case DispatcherNeeds::nothing: return true;
     case DispatcherNeeds::fp8: return cluster.gpu.peak_fp8.base() > 0 && cluster.shared_cores == 0;
@@ -381,7 +383,12 @@ Dispatcher dispatcher_for(const ModelSpec& model, const ClusterSpec& cluster) {
   // An NVLink domain of more than 8 GPUs is a rack (NVL72); fused kernels need Hopper (fp8).
   const Dispatcher fused =
       cluster.tiers.front().size > 8 ? Dispatcher::hybridep : Dispatcher::deepep;
-  return has_dispatcher(cluster, fused) ? fused : Dispatcher::alltoall;
+  const Dispatcher other =
+      fused == Dispatcher::deepep ? Dispatcher::hybridep : Dispatcher::deepep;
+  for (const Dispatcher d : {fused, other}) {
+    if (has_dispatcher(cluster, d)) return d;
+  }
+  return Dispatcher::alltoall;
 }
 
 }  // namespace pleat

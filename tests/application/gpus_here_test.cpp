@@ -50,6 +50,9 @@ TEST(GpusHere, ShippedNames) {
   EXPECT_EQ(shipped_gpu("NVIDIA H100 PCIe", shipped), "");
   EXPECT_EQ(shipped_gpu("NVIDIA H100 NVL", shipped), "");
   EXPECT_EQ(shipped_gpu("NVIDIA RTX A4000", shipped), "");
+  EXPECT_EQ(shipped_gpu("NVIDIA L40S", shipped), "l40s");
+  EXPECT_EQ(shipped_gpu("NVIDIA H20", shipped), "h20-sxm");
+  EXPECT_EQ(shipped_gpu("NVIDIA RTX PRO 6000 Blackwell Server Edition", shipped), "rtx-pro-6000");
 }
 
 MachineCheck found(const std::vector<MachineCheck>& checks, const std::string& name) {

@@ -181,5 +181,23 @@ TEST(Config, ANamedFileIsThere) {
   EXPECT_THAT(run.err, HasSubstr("none.toml: is no file, and PLEAT_CONFIG names it"));
 }
 
+TEST(Config, AWrongOptionBesideAFileThatIsNotThereIsOneError) {
+  const std::string file = test_folder() + "/none.toml";
+  const Said run = run_pleat_with({"PLEAT_CONFIG=" + file}, {"models", "--jsn"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_EQ(run.err,
+            "error: unknown option --jsn\n  hint: did you mean --json? `pleat help models` lists "
+            "the options\n  note: no defaults were read: " +
+                file + ": is no file, and PLEAT_CONFIG names it\n");
+}
+
+TEST(Config, AWrongValueSaysWhatWouldBeValid) {
+  const Said run = run_pleat_with({"XDG_CONFIG_HOME=" + test_folder() + "/here"},
+                                  {"config", "set", "tp", "abc"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("error: tp: "));
+  EXPECT_THAT(run.err, HasSubstr("\n  hint: --tp INT"));
+}
+
 }  // namespace
 }  // namespace pleat::cli_test

@@ -25,8 +25,8 @@ PlanDocument written(const Words& flags) {
 }
 
 TEST(PlanFlags, EveryRowOfTheTableIsAnOption) {
-  const std::string predict = run_pleat({"predict", "--help"}).out;
-  const std::string plan = run_pleat({"plan", "--help"}).out;
+  const std::string predict = run_pleat({"predict", "--help-all"}).out;
+  const std::string plan = run_pleat({"plan", "--help-all"}).out;
   for_each_plan_field([&](auto i) {
     constexpr const auto& field = kPlanField<i>;
     if (field.may_be_pinned()) {

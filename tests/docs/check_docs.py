@@ -137,7 +137,7 @@ def check_navigation(root, nav):
     found = [f"mkdocs.yml: {page} stands there twice" for page in sorted(set(listed)) if listed.count(page) > 1]
     for page in listed:
         place = root / page.removeprefix(OUTSIDE) if page.startswith(OUTSIDE) else root / "docs" / page
-        if page not in GENERATED and not place.is_file():
+        if page not in GENERATED and not place.is_file() and not place.with_suffix(".ipynb").is_file():
             found.append(f"mkdocs.yml: no page {page}")
     for page in sorted((root / "docs").rglob("*.md")):
         name = page.relative_to(root / "docs").as_posix()

@@ -9,7 +9,7 @@
 full_parts=(
   asan/core asan/simulator asan/planner asan/kernels asan/backend asan/calibration
   tsan/simulator tsan/planner tsan/backend
-  fuzzers reference frameworks cuda tests
+  fuzzers reference frameworks notebooks cuda tests
 )
 full_record="full-tests.tsv"  # in the build folder; a line for each part that was run: date, commit, part, outcome, minutes
 
@@ -182,6 +182,20 @@ install_frameworks() {
   printf '%s' "$wanted" >"$stamp"
 }
 
+# What executes the notebooks of docs/notebooks, in an environment of its own.
+notebook_packages=(nbclient==0.10.2 nbformat==5.11.1 ipykernel==7.4.0 matplotlib==3.11.2 pandas==3.1.1 numpy)
+install_notebooks() {
+  local folder="$build/notebooks" wanted="${notebook_packages[*]}"
+  [[ ! -e "$folder/.installed" || "$(<"$folder/.installed")" != "$wanted" ]] || return 0
+  install_packages python3-venv
+  say "installing what notebooks need in $folder"
+  {
+    python3 -m venv --clear "$folder" &&
+      "$folder/bin/python" -m pip --disable-pip-version-check install -q "${notebook_packages[@]}"
+  } >>"$log" 2>&1 </dev/null || return 1
+  printf '%s' "$wanted" >"$folder/.installed"
+}
+
 run_part() {  # part
   local stride=() python
   case "$1" in
@@ -195,12 +209,16 @@ run_part() {  # part
       install_frameworks || { say "the frameworks could not be installed ($log says why)"; return 1; }
       PLEAT_FRAMEWORKS_PYTHON="$build/frameworks/bin/python" run_ctest "$build" -L '^frameworks$'
       ;;
+    notebooks)
+      install_notebooks || { say "what runs notebooks could not be installed ($log says why)"; return 1; }
+      PLEAT_NOTEBOOKS_PYTHON="$build/notebooks/bin/python" run_ctest "$build" -L '^notebooks$'
+      ;;
     cuda) run_cuda ;;
     tests*)
       python="$build/reference/bin/python"  # its torchrun is one of the launchers
       if [[ -e "$build/reference/.installed" ]]; then export PLEAT_REFERENCE_PYTHON="$python"; fi
       if [[ "$1" =~ /([0-9]+)of([0-9]+)$ ]]; then stride=(-I "${BASH_REMATCH[1]},,${BASH_REMATCH[2]}"); fi
-      run_ctest "$build" -LE '^(reference|frameworks)$' "${stride[@]}" "${ctest_flags[@]}"
+      run_ctest "$build" -LE '^(reference|frameworks|notebooks)$' "${stride[@]}" "${ctest_flags[@]}"
       ;;
   esac
 }
@@ -244,7 +262,7 @@ read_test_options() {
 run_full_tests() {
   local part status begin minutes failed=() on_build=0
   for part in "${parts[@]}"; do
-    case "$part" in reference | frameworks | tests*) on_build=1 ;; esac
+    case "$part" in reference | frameworks | notebooks | tests*) on_build=1 ;; esac
   done
   install_packages "${full_test_packages[@]}"
   mkdir -p "$build"

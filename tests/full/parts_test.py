@@ -130,7 +130,7 @@ class FullTests(unittest.TestCase):
         self.assertEqual(code, 0, err)
         ctest = [line for line in calls.splitlines() if line.startswith("ctest")]
         self.assertIn("-L ^reference$", ctest[0])
-        self.assertIn("-LE ^(reference|frameworks)$", ctest[1])
+        self.assertIn("-LE ^(reference|frameworks|notebooks)$", ctest[1])
 
 
 if __name__ == "__main__":

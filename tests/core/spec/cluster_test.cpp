@@ -8,6 +8,7 @@
 #include "core/json/parse.hpp"
 #include "core/json/text_file.hpp"
 #include "core/spec/catalog.hpp"
+#include "core/spec/profile.hpp"
 
 namespace pleat {
 namespace {
@@ -61,11 +62,71 @@ TEST(Cluster, TiersMustGrowAndEndUnbounded) {
     EXPECT_EQ(std::string(error.what()),
               "error: c.json:1:43: gpu: no gpu named \"nothing\"\n  hint: there are: a100-sxm, "
               "ascend-910b, b200, b300, gb200-nvl72, "
-              "gb300-nvl72, h100-sxm, h200-sxm, h800-sxm, localhost, or the path of a .json file\n"
+              "gb300-nvl72, h100-sxm, h20-sxm, h200-sxm, h800-sxm, l40s, localhost, mi300x, "
+              "mi325x, mi355x, rtx-pro-6000, or the path of a .json file\n"
               "error: c.json:3:23: tiers[1].size: 4 does not exceed the 8 of the tier inside it\n"
               "error: c.json:4:23: tiers[2].size: 64: the last tier is unbounded\n  hint: write 0");
     EXPECT_EQ(error.exit_code(), ExitCode::bad_file);
   }
+}
+
+TEST(Cluster, LibrariesThatAGpuHasNot) {
+  const ClusterSpec amd = load_cluster("mi300x");
+  EXPECT_TRUE(amd.lacks(Software::deepep));
+  EXPECT_TRUE(amd.lacks(Software::mxfp8));
+  EXPECT_FALSE(amd.lacks(Software::fp8));
+  EXPECT_EQ(amd.fact(Software::fp8), nullptr);
+  EXPECT_TRUE(load_cluster("rtx-pro-6000").lacks(Software::mxfp8));
+  EXPECT_FALSE(load_cluster("mi355x").lacks(Software::mxfp8));
+  for (const char* nvlink : {"h100-sxm", "h20-sxm", "gb300-nvl72"}) {
+    EXPECT_FALSE(load_cluster(nvlink).lacks(Software::deepep)) << nvlink;
+  }
+}
+
+std::string with_software(const std::string& gpu, const std::string& cluster) {
+  return R"({"schema_version": 1, "name": "c", "gpu": {"schema_version": 1, "name": "g",
+"peak_fp32": "1 TFLOP/s", "peak_bf16": "10 TFLOP/s", "memory": "1 GB",
+"memory_bandwidth": "1 GB/s", "host_link": "1 GB/s", "tdp": "1 W")" +
+         gpu + R"(}, "gpus_per_node": 8, "tiers": [
+{"name": "a", "size": 0, "bandwidth": "1 GB/s", "latency": "1 us"}])" +
+         cluster + "}";
+}
+
+TEST(Cluster, TheClustersSoftwareGoesBeforeItsGpus) {
+  const std::string none = R"(, "software": {"deepep": {"value": false, "source": "not here"}})";
+  const ClusterSpec gpu = read_cluster(with_software(none, ""), "c.json");
+  ASSERT_TRUE(gpu.lacks(Software::deepep));
+  EXPECT_EQ(gpu.fact(Software::deepep)->source, "not here");
+  const ClusterSpec ours =
+      read_cluster(with_software(none, R"(, "software": {"deepep": true})"), "c.json");
+  EXPECT_FALSE(ours.lacks(Software::deepep));
+}
+
+TEST(Cluster, SoftwareThatNobodyKnowsAndRatesAboveThePeak) {
+  try {
+    (void)read_cluster(with_software(R"(, "reached_bf16": "11 TFLOP/s", "datasheet_band": 0)",
+                                     R"(, "software": {"depep": false})"),
+                       "c.json");
+    FAIL();
+  } catch (const ConfigError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("gpu.reached_bf16: is above the peak of its format"), std::string::npos)
+        << text;
+    EXPECT_NE(text.find("gpu.datasheet_band"), std::string::npos) << text;
+    EXPECT_NE(text.find("software.depep: unknown field"), std::string::npos) << text;
+  }
+}
+
+TEST(DatasheetProfile, TakesRatesThatProductsWereSeenToReachAndTheGpusBand) {
+  const ClusterSpec amd = load_cluster("mi300x");
+  const Profile p = datasheet_profile(amd, Runtime::megatron);
+  const double most = p.kernel(KernelClass::gemm).max_efficiency;
+  EXPECT_NEAR(most * p.sustained_clock.gemm_bf16, 708.0 / 1307, 1e-9);
+  EXPECT_NEAR(most * p.sustained_clock.gemm_fp8, 1273.0 / 2615, 1e-9);
+  EXPECT_EQ(p.relative_band, 0.6);
+  const ClusterSpec plain = load_cluster("l40s");
+  EXPECT_EQ(datasheet_profile(plain, Runtime::megatron),
+            datasheet_profile("l40s", 2, Runtime::megatron));
 }
 
 // Every number and quantity of a shipped file says where it comes from.
@@ -77,7 +138,8 @@ void expect_sourced(const JsonValue& value, const std::string& path) {
     if (m.value.find("value") != nullptr) {
       EXPECT_GT(m.value.find("source")->as_string()->size(), 5U) << path << "." << m.key;
     } else {
-      ASSERT_TRUE(m.value.is_array()) << path << "." << m.key << " has no source";
+      ASSERT_TRUE(m.value.is_array() || m.key == "software")
+          << path << "." << m.key << " has no source";
       expect_sourced(m.value, path + "." + m.key);
     }
   }
@@ -87,8 +149,9 @@ TEST(Cluster, ShippedFilesNameTheirSources) {
   for (ConfigKind kind : {ConfigKind::gpu, ConfigKind::cluster}) {
     EXPECT_EQ(config_names(kind),
               (std::vector<std::string>{"a100-sxm", "ascend-910b", "b200", "b300", "gb200-nvl72",
-                                        "gb300-nvl72", "h100-sxm", "h200-sxm", "h800-sxm",
-                                        "localhost"}));
+                                        "gb300-nvl72", "h100-sxm", "h20-sxm", "h200-sxm",
+                                        "h800-sxm", "l40s", "localhost", "mi300x", "mi325x",
+                                        "mi355x", "rtx-pro-6000"}));
     for (const std::string& name : config_names(kind)) {
       const std::string path = config_path(kind, name);
       expect_sourced(parse_json(read_text_file(path), path), path);
