@@ -8,7 +8,7 @@ WORKDIR /source
 RUN ./pleat.sh setup \
  && ./pleat.sh version \
  && cmake --install build --prefix /opt/pleat --strip \
- && cp build/share/plotly.min.js /opt/pleat/share/pleat/
+ && if [ -e build/share/plotly.min.js ]; then cp build/share/plotly.min.js /opt/pleat/share/pleat/; fi
 
 FROM debian:12-slim
 # hadolint ignore=DL3008

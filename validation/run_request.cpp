@@ -37,8 +37,8 @@ std::optional<int> month_of_paper(const std::string& text) {
   return std::stoi(found[1]) * 12 + std::stoi(found[2]) - 1;
 }
 
-// "mlperf-v3.1" of "nemo-24.05 (MLPerf v3.1, 23.09)", the software of a round's own submission. With
-// another submitter's name in place of the container's release it ran what its release says.
+// "mlperf-v3.1" of "nemo-24.05 (MLPerf v3.1, 23.09)", the software of a round's own submission.
+// With another submitter's name in place of the container's release it ran what its release says.
 std::string mlperf_round_of(const std::string& era) {
   static const std::regex round(R"(\(MLPerf (v\d+\.\d+)(, \d\d\.\d\d)?\)$)");
   std::smatch found;

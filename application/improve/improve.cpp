@@ -171,6 +171,7 @@ void search_rest(const ImproveOptions& o, Clock::time_point begin, ImprovedJob& 
   } catch (const ConfigError&) {
     return;  // no plan of these formats
   }
+  job.searched_all = found.optimal;
   if (found.best.empty()) return;
   const StepEstimate& now = job.steps.empty() ? job.estimate : job.steps.back().estimate;
   const Candidate& best = found.best.front();

@@ -47,6 +47,7 @@ struct ImprovedJob {
   std::vector<Improvement> steps;
   std::vector<FlagChange> flags;    // of all steps together
   std::optional<Improvement> best;  // what a search found, if it is faster than all steps
+  bool searched_all = false;        // the search was finished
   double seconds = 0;
   std::string patch;                   // unified diff of the file, empty where there is none
   std::vector<std::string> unpatched;  // flags that the patched file would still lack

@@ -123,8 +123,11 @@ std::string improve_text(const ImprovedJob& job, std::size_t columns) {
 
 std::string search_text(const ImprovedJob& job, std::size_t columns) {
   if (!job.best) {
-    return wrap_words(
-        fmt::format("\na search of all plans found none faster in {:.1f} s", job.seconds), columns);
+    const char* const said = job.searched_all
+                                 ? "\na search of all plans found none that is 0.3% faster"
+                                 : "\na search found none that is 0.3% faster in the time it had; "
+                                   "--seconds gives it more";
+    return wrap_words(said, columns);
   }
   const Improvement& b = *job.best;
   std::string text =
@@ -152,7 +155,7 @@ JsonValue improve_json(const ImprovedJob& job) {
   json.set("changes", std::move(steps)).set("flags", flags_json(job.flags));
   if (job.best) json.set("search", improvement_json(*job.best));
   if (!job.patch.empty()) json.set("patch", job.patch);
-  json.set("not_in_patch", values_json(job.unpatched));
+  json.set("not_in_patch", values_json(job.unpatched)).set("searched_all", job.searched_all);
   return json.set("seconds", job.seconds);
 }
 

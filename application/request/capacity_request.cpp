@@ -6,7 +6,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -27,6 +29,22 @@ constexpr int kMostGpus = 16'777'216;
 constexpr std::size_t kMostSizes = 512;  // of a cluster
 constexpr double kMostTokens = 1e18;  // a job of millions of years; beyond, sums lose their steps
 constexpr std::int64_t kUsualSeqLen = 4096, kUsualBatch = 4096;
+// Of a question that names none: what most jobs were booked on, and a rack. Two months.
+constexpr const char* kUsualClusters[] = {"h100-sxm", "gb200-nvl72"};
+constexpr double kUsualDeadline = 60 * 86400.0;
+constexpr double kRoughUse = 0.35;  // of the bf16 peak, for a first look
+
+// The power of two of GPUs that would be done by then at about kRoughUse, and twice as many.
+std::vector<int> rough_sizes(const Target& t, double tokens, Seconds by) {
+  const double flops = 6.0 * static_cast<double>(count_parameters(t.model).active) * tokens;
+  const double peak = t.cluster.gpu.peak_bf16.base();
+  const double need = peak > 0 ? flops / (kRoughUse * peak * by.base()) : 1;
+  const int domain = t.cluster.tiers.front().size;  // of racks the most that is a power of two
+  auto size = static_cast<int>(
+      std::bit_floor(static_cast<unsigned>(std::max(domain, t.cluster.gpus_per_node))));
+  while (size < need && size < kMostGpus / 4) size *= 2;
+  return {size, 2 * size};
+}
 
 // "a=b" into a and b; everything into b where there is no such sign.
 std::pair<std::string, std::string> split(const std::string& text, char sign) {
@@ -64,9 +82,6 @@ class Reader {
 
   void amounts() {
     if (o_.model.empty()) wrong("--model", "is required", "`pleat models` lists what ships");
-    if (o_.clusters.empty()) {
-      wrong("--clusters", "is required", "names with commas between; `pleat clusters` lists them");
-    }
     const char* tokens_hint = "a number with k, M, B or T, for example 15T";
     if (o_.tokens.empty()) wrong("--tokens", "is required", tokens_hint);
     request_.tokens = amount("--tokens", o_.tokens, parse_count, tokens_hint).value_or(1);
@@ -75,10 +90,11 @@ class Reader {
             fmt::format("{} is not in the range of 1 to {:.0e}", o_.tokens, kMostTokens),
             tokens_hint);
     }
-    if (o_.deadline.empty() && o_.budget.empty()) {
-      wrong("--deadline", "or --budget is required", "for example --deadline 60d or --budget 20M");
-    }
     Goal& goal = request_.goal;
+    if (o_.deadline.empty() && o_.budget.empty()) {
+      goal.deadline = Seconds(kUsualDeadline);
+      request_.assumed.emplace_back("--deadline 60d");
+    }
     if (const auto time = amount("--deadline", o_.deadline, parse_duration,
                                  "a number with h, d, w or mo, for example 60d")) {
       goal.deadline = Seconds(*time);
@@ -125,7 +141,9 @@ class Reader {
     SizeRange range;
     range.step = o_.gpu_step.value_or(0);
     const std::size_t dots = o_.gpus.find("..");
-    if (o_.gpus.empty()) {
+    if (o_.gpus.empty() && o_.clusters.empty()) {
+      request_.assumed.emplace_back("a few --gpus of about the size that is asked for");
+    } else if (o_.gpus.empty()) {
       request_.assumed.push_back(fmt::format("--gpus {}..{}", range.least, range.most));
     } else if (dots != std::string::npos) {
       range.least = gpu_count(o_.gpus.substr(0, dots)).value_or(1);
@@ -152,8 +170,12 @@ class Reader {
     return range;
   }
 
-  std::vector<std::string> clusters() const {
+  std::vector<std::string> clusters() {
     std::vector<std::string> names;
+    if (o_.clusters.empty()) {
+      names.assign(std::begin(kUsualClusters), std::end(kUsualClusters));
+      request_.assumed.push_back(fmt::format("--clusters {}", fmt::join(names, ",")));
+    }
     for (const std::string& name : o_.clusters) {
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     }
@@ -198,7 +220,10 @@ class Reader {
     site.target = target_of(t);
     const std::vector<std::string>& said = site.target.assumed;
     request_.assumed.insert(request_.assumed.end(), said.begin(), said.end());
-    site.sizes = sizes_to_try(range, site.target.cluster);
+    site.sizes = o_.gpus.empty() && o_.clusters.empty()
+                     ? rough_sizes(site.target, request_.tokens,
+                                   request_.goal.deadline.value_or(Seconds(kUsualDeadline)))
+                     : sizes_to_try(range, site.target.cluster);
     if (!range.exact.empty() && !request_.critical_batch) add_fewer(site);
     if (site.sizes.empty()) {
       wrong("--gpus", fmt::format("no size of {} is in the range {}..{}", name, range.least,

@@ -79,7 +79,7 @@ void TrainCheckpoints::after_step(const StepBoundary& b, int steps) {
   // First: what is saved should be right.
   if (check_replicas_ > 0 && b.next_step % check_replicas_ == 0) check_replicas(b);
   if (savers_.empty()) return;
-  const bool last = b.next_step == steps || b.stop == Stop::terminate;
+  const bool last = b.next_step == steps || b.stop != Stop::none;
   savers_[static_cast<std::size_t>(b.context.rank().value)]->after_step(b, last);
 }
 

@@ -21,14 +21,19 @@ void add_question(CLI::App& command, CapacityOptions& o) {
                      "Name of a shipped model (`pleat models`) or a Hugging Face config.json")
       ->check(offers_configs(ConfigKind::model));
   command.add_option("-t,--tokens", o.tokens, "Tokens to train on, for example 15T");
-  command.add_option("-d,--deadline", o.deadline, "Time there is, for example 60d, 8w or 1440h");
+  command.add_option("-d,--deadline", o.deadline,
+                     "Time there is, for example 60d, 8w or 1440h (default: 60d, where there is no "
+                     "--budget)");
   command.add_option("--budget", o.budget, "US dollars there are, for example 20M");
-  command.add_option("-c,--clusters", o.clusters, "Names or files of clusters, with commas between")
+  command
+      .add_option("-c,--clusters", o.clusters,
+                  "Names or files of clusters, with commas between (default: h100-sxm,gb200-nvl72)")
       ->delimiter(',')
       ->check(offers_configs(ConfigKind::cluster));
   command.add_option(
       "-n,--gpus", o.gpus,
-      "Sizes to try: a range or a list (default: 256..16384; of a range, powers of two "
+      "Sizes to try: a range or a list (default: 256..16384, or without --clusters "
+      "about what the deadline takes; of a range, powers of two "
       "and racks doubled; a listed size that does not divide the batch comes with a "
       "smaller one that suits it)");
   command.add_option("--gpu-step", o.gpu_step, "Of a range, the multiples of this instead")

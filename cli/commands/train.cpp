@@ -158,8 +158,8 @@ void add_train_command(CLI::App& app, Action& action) {
       "600 named by\n"
       "PLEAT_JOB_SECRET_FILE, the same for all (openssl rand -hex 32). Under MPI it is made by "
       "itself.\n"
-      "SIGTERM ends after the running step with exit code 75, Ctrl-C with 130; a second one at "
-      "once.");
+      "SIGTERM ends after the running step with exit code 75, Ctrl-C with 130, and --save then "
+      "saves\nit; a second one ends at once.");
   command->callback([&action, o, plan] { action = [o, plan] { run_training(*o, *plan); }; });
 }
 

@@ -70,8 +70,8 @@ struct RunConstants {
   // The same in a pipeline: its stages exchange at different times, so their delays add up.
   double dp_beside_pipeline = 0;
   // Of the pipeline's time, what the slowest of n hosts takes longer than the slowest of
-  // slowest_host_from, a factor of e in n. What so many wait is in the constants that were fitted to
-  // runs of that size.
+  // slowest_host_from, a factor of e in n. What so many wait is in the constants that were fitted
+  // to runs of that size.
   double slowest_host = 0;
   int slowest_host_from = 1;
   // Rate of recurrences, indexers and attention over compressed keys, over that of the attention

@@ -87,14 +87,22 @@ TEST(Capacity, ANamedSizeThatSuitsTheBatchBadlyComesWithASmallerOne) {
   EXPECT_EQ(gpus, (std::vector<double>{8, 12}));
 }
 
+// The shortest question there is: on what most jobs are booked, for two months.
+TEST(Capacity, OfAModelAndTokensAlone) {
+  const Said run = run_pleat({"capacity", "-m", "gpt-1.7b", "-t", "300B"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("cheapest that meets the deadline: "));
+  EXPECT_THAT(run.out, HasSubstr("gb200-nvl72"));
+  EXPECT_THAT(run.out, HasSubstr("--clusters h100-sxm,gb200-nvl72"));
+  EXPECT_THAT(run.out, HasSubstr("--deadline 60d"));
+}
+
 TEST(Capacity, BadAmounts) {
   const Said nothing = run_pleat({"capacity"});
   EXPECT_EQ(nothing.exit_code, 2);
   EXPECT_THAT(nothing.err, HasSubstr("error: --model: is required"));
-  EXPECT_THAT(nothing.err, HasSubstr("error: --clusters: is required"));
   EXPECT_THAT(nothing.err,
               HasSubstr("error: --tokens: is required\n  hint: a number with k, M, B or T"));
-  EXPECT_THAT(nothing.err, HasSubstr("error: --deadline: or --budget is required"));
   const Said units = wrong({"--tokens", "15X", "--deadline", "60", "--budget", "2.5%"});
   EXPECT_EQ(units.exit_code, 2);
   EXPECT_THAT(units.err, HasSubstr("error: --tokens: \"15X\" has the unknown unit \"X\"\n"));

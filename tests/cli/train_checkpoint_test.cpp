@@ -176,6 +176,16 @@ TEST_F(TrainCheckpoint, AFailedShardFailsTheSaveOfAllRanks) {
   }
 }
 
+TEST_F(TrainCheckpoint, CtrlCSaves) {
+  const Said run = interrupt_pleat(command("interrupted", 100'000), "step    2");
+  EXPECT_EQ(run.exit_code, 130) << run.err;
+  const std::vector<std::string> files = files_in(folder_ + "/interrupted");
+  const int done = std::atoi(files.back().substr(5).c_str());
+  ASSERT_GE(done, 3);
+  const Said on = train("interrupted", done + 1, {"--resume"});
+  EXPECT_THAT(on.err, HasSubstr("going on after step " + std::to_string(done)));
+}
+
 TEST_F(TrainCheckpoint, SigtermSavesAndSaysSo) {
   const Said run = disturb_pleat(command("stopped", 100'000), "step    2",
                                  [](pid_t process) { ::kill(process, SIGTERM); });
