@@ -25,7 +25,13 @@ inline const std::vector<KnownHole>& known_holes() {
       {"another microbatch with another group of them, of layers and of recompute: neighbours "
        "start from listed plans",
        {"micro_batch", "microbatch_group", "recompute", "layout"},
-       0.02}};
+       0.02},
+      {"meshes are ranked before layers are laid out anew, and large microbatches gain most by "
+       "that",
+       {"expert.ep", "expert.edp", "vpp", "micro_batch", "microbatch_group", "layout", "cuda_graph",
+        "offload", "overlap.tensor_parallel", "overlap.shared_expert"},
+       0.015},
+      {"offload beside a graph of the whole iteration", {"offload"}, 0.0012}};
   return list;
 }
 

@@ -21,6 +21,11 @@ class RequestMaker {
                   ? std::vector<std::string>{"llama3-8b",   "qwen3-8b",         "gpt-7.5b",
                                              "gpt-oss-20b", "deepseek-moe-16b", "moonlight-16b-a3b"}
                   : config_names(ConfigKind::model);
+    if (few_gpus) {  // named, as the models are, so that a file more does not draw other requests
+      clusters_ = {"a100-sxm",    "ascend-910b", "b200",     "b300",    "gb200-nvl72",
+                   "gb300-nvl72", "h100-sxm",    "h200-sxm", "h800-sxm"};
+      return;
+    }
     for (const std::string& name : config_names(ConfigKind::cluster)) {
       if (load_cluster(name).max_gpus == 0) clusters_.push_back(name);  // not this machine
     }
