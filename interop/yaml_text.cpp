@@ -45,7 +45,7 @@ class Converter {
   [[noreturn]] void refuse(const YAML::Mark& at, const std::string& why) const {
     throw_config_error(ExitCode::bad_file,
                        at.is_null() ? where_ : fmt::format("{}:{}", where_, at.line + 1), "", why,
-                       "YAML, as the framework reads it");
+                       "flags and values, one a line: --num-layers: 32");
   }
 
  private:

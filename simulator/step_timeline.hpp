@@ -47,7 +47,7 @@ struct StepWork {
   FlopsPerSecond peak;      // of a GPU in bf16 (fp32 plans: fp32); zero: unknown
   FlopsPerSecond product_peak;  // the same in the format of `products`
   DType products = DType::bf16;
-  double slowest_excess = 0;  // see below
+  double slowest_excess = 0;  // of the function below
 };
 [[nodiscard]] StepWork step_work(Flops per_token, const WorkloadSpec&, const Plan&,
                                  const ClusterSpec&, const RunConstants&);
