@@ -8,137 +8,38 @@
 #include <cstring>
 #include <iostream>
 
-#include "backend/checkpoint/kept_state.hpp"
 #include "backend/checkpoint/read_file.hpp"
 #include "backend/checkpoint/safetensors.hpp"
 #include "core/diagnostics.hpp"
-#include "tests/backend/checkpoint/saved_runs.hpp"
 #include "tests/backend/checkpoint/simulated_files.hpp"
+#include "tests/backend/checkpoint/simulated_job.hpp"
 
 namespace pleat {
 namespace {
 
+using test::Explored;
+using test::Job;
+using test::kRoot;
+using test::PowerCut;
 using test::SimulatedFiles;
 using test::Tree;
 using ::testing::HasSubstr;
 
-const std::string kRoot = "/job/saves";
-
-// Saves and restores between two steps of a run that never takes one.
-class Job {
- public:
-  explicit Job(const StepBoundary& b) : b_(b) {
-    PlanDocument document;
-    document.model_name = model().name;
-    document.model = model();
-    document.workload = test::small_workload();
-    document.cluster = "localhost";
-    document.gpus = 1;
-    document.runtime = Runtime::pleat;
-    document.plan = test::fp32_plan();
-    plan_ = write_plan_document(document);
-  }
-  static ModelSpec model() {
-    ModelSpec m = test::small_moe();
-    m.layers = 1;
-    m.moe.reset();
-    m.moe_layer.assign(1, false);
-    return m;
-  }
-  // Why it was not saved; empty: it was.
-  std::string save(int step, int keep, FileSystem& files) {
-    fill(step);
-    std::string said;
-    const SaveConfig config{kRoot, 1, keep, false, 100, plan_, state_,
-                            [&](const std::string& text) { said = text; }, &files};
-    try {
-      Saver(config).after_step({step, Stop::none, b_.context, b_.executor, b_.world}, false);
-    } catch (const ConfigError& e) {
-      said = e.what();
-      code = e.exit_code();
-    }
-    return said;
-  }
-  // The step that was found, with all of its bits; 0: none; -1: the bits are others or it failed.
-  int restored(FileSystem& files) {
-    fill(99);
-    try {
-      const int step = restore(b_, {kRoot, true, state_, model(), {}, &files});
-      return step == 0 || same(step) ? step : -1;
-    } catch (const std::exception& e) {
-      why = e.what();
-      return -1;
-    }
-  }
-  std::string why;
-  ExitCode code = ExitCode::done;  // of the last save that ended the run
-
- private:
-  static float value(int step, std::size_t i) {
-    return static_cast<float>(step * 1000 + static_cast<int>(i % 997));
-  }
-  template <class F>
-  void each(F f) {
-    std::size_t i = 0;
-    for (const KeptTensor& t : kept_state(b_.executor, Kept::all)) {
-      for (const KeptRun& run : t.runs) {
-        f(std::span(reinterpret_cast<float*>(run.data), static_cast<std::size_t>(run.elements)),
-          i++);
-      }
-    }
-  }
-  void fill(int step) {
-    each([&](std::span<float> values, std::size_t t) {
-      for (std::size_t i = 0; i < values.size(); ++i) values[i] = value(step, i + t);
-    });
-  }
-  bool same(int step) {
-    bool same = true;
-    each([&](std::span<float> values, std::size_t t) {
-      for (std::size_t i = 0; i < values.size(); ++i) same &= values[i] == value(step, i + t);
-    });
-    return same;
-  }
-  const StepBoundary& b_;
-  std::string plan_;
-  const TrainingState state_{0, 0, 0, 16, 8, 1, "data"};
-};
-
 void in_a_job(const std::function<void(Job&)>& body) {
-  TrainConfig config = test::small_config(1);
-  config.stall_seconds = 600;  // all that follows is before the first step
-  config.before_first_step = [&](const StepBoundary& b) {
-    Job job(b);
-    body(job);
-    return 1;
-  };
-  (void)train(compile(Job::model(), test::small_workload(), test::fp32_plan(), Runtime::pleat),
-              config);
+  test::in_a_job(1, [&](Job& job, int) { body(job); });
 }
 
 using Mutation = std::function<int(const std::string& kind, const std::string& path)>;
-
-struct Explored {
-  std::size_t cuts = 0, states = 0, broken = 0;
-  std::string first;
-};
 
 // Saves of steps 1, 2, 3, ...; the power goes before every call of them and after the last.
 Explored explore(const std::vector<int>& steps, int keep, const Mutation& mutation = {}) {
   Explored explored;
   in_a_job([&](Job& job) {
-    struct Cut {
-      SimulatedFiles::Nodes nodes;
-      int done, begun;
-      std::string at;
-    };
-    std::vector<Cut> cuts;
+    std::vector<PowerCut> cuts;
     SimulatedFiles disk;
     int done = 0, begun = 0;
     disk.before = [&](const std::string& kind, const std::string& path) {
-      if (kind != "look" && kind != "read" && kind != "open" && kind != "list") {
-        cuts.push_back({disk.nodes(), done, begun, kind + " " + path});
-      }
+      if (test::changes(kind)) cuts.push_back({disk.nodes(), done, begun, kind + " " + path});
       return mutation ? mutation(kind, path) : 0;
     };
     prepare_root(kRoot, disk);
@@ -151,26 +52,12 @@ Explored explore(const std::vector<int>& steps, int keep, const Mutation& mutati
       if (error.empty()) done = step;
     }
     cuts.push_back({disk.nodes(), done, begun, "the end"});
-    explored.cuts = cuts.size();
-    for (const Cut& cut : cuts) {
+    for (const PowerCut& cut : cuts) {
+      ++explored.cuts;
       for (const Tree& tree : test::after_power_cut(cut.nodes)) {
-        ++explored.states;
         SimulatedFiles left(tree);
-        const int found = job.restored(left);
-        bool good = found == cut.done || found == cut.begun;
-        std::string what = fmt::format("found {} ({})", found, job.why);
-        if (good) {  // and the next job saves, and clears up
-          prepare_root(kRoot, left);
-          const std::string error = job.save(9, keep, left);
-          std::vector<std::string> names;
-          (void)left.list(kRoot, names);
-          for (const std::string& name : names) good &= name.find('.') == std::string::npos;
-          good &= error.empty() && job.restored(left) == 9;
-          what = "the next save: " + error;
-        }
-        if (good) continue;
-        if (explored.broken++ > 0) continue;
-        explored.first = fmt::format("cut before {}: {} was saved, {}", cut.at, cut.done, what);
+        test::try_after(cut, left, keep, job, explored);
+        if (mutation && explored.broken > 0) return;  // found
       }
     }
   });

@@ -41,14 +41,22 @@ std::set<std::map<std::string, int>> possible_names(const SimulatedFiles::Node& 
   return all;
 }
 
+// What was durable; all of the new bytes; a part of them, ended anywhere in a small file and at
+// every sector of a large one, and with zeros behind it, too.
 std::vector<Bytes> possible_bytes(const SimulatedFiles::Node& file) {
   if (file.data == file.durable) return {file.durable};
+  constexpr std::size_t kSmall = 64, kSector = 512;
   const std::string& now = *file.data;
-  const auto made = [](std::string text) {
-    return std::make_shared<const std::string>(std::move(text));
+  std::vector<Bytes> all{file.durable, file.data};
+  const auto put = [&](std::string text) {
+    all.push_back(std::make_shared<const std::string>(std::move(text)));
   };
-  return {file.durable, file.data, made(now.substr(0, now.size() / 2)), made(now.substr(0, 1)),
-          made(std::string(now.size(), '\0'))};
+  for (std::size_t n = 0; n < now.size(); n += now.size() <= kSmall ? 1 : kSector) {
+    put(now.substr(0, n));
+    put(now.substr(0, n) + std::string(now.size() - n, '\0'));
+  }
+  put(now.substr(0, now.size() - 1));
+  return all;
 }
 
 std::vector<Tree> below(const Nodes& nodes, int at, const std::string& path) {
@@ -59,11 +67,14 @@ std::vector<Tree> below(const Nodes& nodes, int at, const std::string& path) {
     return trees;
   }
   if (path.find(".tmp.") != std::string::npos) {
-    Tree tree{{path, nullptr}};
-    for (const auto& [name, child] : node.durable_names) {
-      tree[path + "/" + name] = nodes[static_cast<std::size_t>(child)].durable;
+    for (const auto& names : possible_names(node)) {
+      Tree tree{{path, nullptr}};
+      for (const auto& [name, child] : names) {
+        tree[path + "/" + name] = nodes[static_cast<std::size_t>(child)].durable;
+      }
+      trees.push_back(std::move(tree));
     }
-    return {tree};
+    return trees;
   }
   for (const auto& names : possible_names(node)) {
     std::vector<Tree> product{{{path, nullptr}}};
@@ -125,7 +136,8 @@ int SimulatedFiles::change(const std::string& folder, const std::map<std::string
 }
 
 int SimulatedFiles::create(const std::string& path) {
-  if (const int error = ask("create", path)) return failed(error);
+  std::unique_lock lock(mutex_);
+  if (const int error = ask(lock, "create", path)) return failed(error);
   nodes_.emplace_back();
   const int at = static_cast<int>(nodes_.size()) - 1;
   if (change(parent(path), {{leaf(path), at}}) < 0) return -1;
@@ -134,7 +146,9 @@ int SimulatedFiles::create(const std::string& path) {
 }
 
 int SimulatedFiles::open(const std::string& path) {
-  if (const int error = ask("open", path)) return failed(error);
+  std::unique_lock lock(mutex_);
+  if (const int error = ask(lock, "open", path)) return failed(error);
+  unfinished_was_opened_ |= path.find(".tmp.") != std::string::npos;
   const int at = find(path);
   if (at < 0) return failed(ENOENT);
   open_[next_] = {at, path};
@@ -142,8 +156,9 @@ int SimulatedFiles::open(const std::string& path) {
 }
 
 ssize_t SimulatedFiles::write(int file, std::span<const std::byte> bytes) {
+  std::unique_lock lock(mutex_);
   const auto& [at, path] = open_.at(file);
-  const int error = ask("write", path);
+  const int error = ask(lock, "write", path);
   if (error > 0) return failed(error);
   const std::size_t whole = bytes.size();
   if (error != 0) bytes = bytes.first(whole / 2);
@@ -155,8 +170,9 @@ ssize_t SimulatedFiles::write(int file, std::span<const std::byte> bytes) {
 }
 
 ssize_t SimulatedFiles::read(int file, std::span<std::byte> out, std::uint64_t offset) {
+  std::unique_lock lock(mutex_);
   const auto& [at, path] = open_.at(file);
-  if (const int error = ask("read", path)) return failed(error);
+  if (const int error = ask(lock, "read", path)) return failed(error);
   const std::string& data = *nodes_[static_cast<std::size_t>(at)].data;
   const std::size_t n = offset < data.size() ? std::min(out.size(), data.size() - offset) : 0;
   if (n > 0) std::memcpy(out.data(), data.data() + offset, n);
@@ -164,6 +180,7 @@ ssize_t SimulatedFiles::read(int file, std::span<std::byte> out, std::uint64_t o
 }
 
 int SimulatedFiles::status(int file, FileStatus& status) {
+  std::unique_lock lock(mutex_);
   const Node& node = nodes_[static_cast<std::size_t>(open_.at(file).first)];
   status = {node.folder ? FileStatus::Kind::folder : FileStatus::Kind::regular, node.data->size()};
   return 0;
@@ -171,8 +188,9 @@ int SimulatedFiles::status(int file, FileStatus& status) {
 
 // One that fails leaves the pages clean: a later one will not write what this one lost.
 int SimulatedFiles::synchronise(int file) {
+  std::unique_lock lock(mutex_);
   const auto& [at, path] = open_.at(file);
-  const int error = ask("synchronise", path);
+  const int error = ask(lock, "synchronise", path);
   if (error == kNothing) return 0;
   Node& node = nodes_[static_cast<std::size_t>(at)];
   if (error != 0) {
@@ -186,12 +204,14 @@ int SimulatedFiles::synchronise(int file) {
 }
 
 int SimulatedFiles::close(int file) {
+  std::unique_lock lock(mutex_);
   open_.erase(file);
   return 0;
 }
 
 int SimulatedFiles::look(const std::string& path, FileStatus& status) {
-  if (const int error = ask("look", path)) return failed(error);
+  std::unique_lock lock(mutex_);
+  if (const int error = ask(lock, "look", path)) return failed(error);
   const int at = find(path);
   if (at < 0) return failed(ENOENT);
   const Node& node = nodes_[static_cast<std::size_t>(at)];
@@ -200,7 +220,8 @@ int SimulatedFiles::look(const std::string& path, FileStatus& status) {
 }
 
 int SimulatedFiles::rename(const std::string& from, const std::string& to, RenameHow how) {
-  if (const int error = ask("rename", from)) return failed(error);
+  std::unique_lock lock(mutex_);
+  if (const int error = ask(lock, "rename", from)) return failed(error);
   const int source = find(from), target = find(to);
   if (source < 0) return failed(ENOENT);
   if (how == RenameHow::fresh && target >= 0) return failed(EEXIST);
@@ -209,13 +230,15 @@ int SimulatedFiles::rename(const std::string& from, const std::string& to, Renam
 }
 
 int SimulatedFiles::remove_file(const std::string& path) {
-  if (const int error = ask("remove", path)) return failed(error);
+  std::unique_lock lock(mutex_);
+  if (const int error = ask(lock, "remove", path)) return failed(error);
   if (find(path) < 0) return failed(ENOENT);
   return change(parent(path), {{leaf(path), -1}});
 }
 
 int SimulatedFiles::make_folder(const std::string& path) {
-  if (const int error = ask("make_folder", path)) return failed(error);
+  std::unique_lock lock(mutex_);
+  if (const int error = ask(lock, "make_folder", path)) return failed(error);
   if (find(path) >= 0) return failed(EEXIST);
   nodes_.emplace_back();
   nodes_.back().folder = true;
@@ -223,14 +246,17 @@ int SimulatedFiles::make_folder(const std::string& path) {
 }
 
 int SimulatedFiles::remove_folder(const std::string& path) {
+  std::unique_lock lock(mutex_);
   if (const int at = find(path); at >= 0 && !nodes_[static_cast<std::size_t>(at)].names.empty()) {
     return failed(ENOTEMPTY);
   }
+  lock.unlock();
   return remove_file(path);
 }
 
 int SimulatedFiles::list(const std::string& path, std::vector<std::string>& names) {
-  if (const int error = ask("list", path)) return failed(error);
+  std::unique_lock lock(mutex_);
+  if (const int error = ask(lock, "list", path)) return failed(error);
   const int at = find(path);
   if (at < 0) return failed(ENOENT);
   for (const auto& [name, node] : nodes_[static_cast<std::size_t>(at)].names) names.push_back(name);

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,8 +30,11 @@ class SimulatedFiles final : public FileSystem {
   };
   using Nodes = std::vector<Node>;
 
-  // Calls are counted from 0; `before` sees each one, with its kind and path. Not zero: the call
-  // fails with this error (kShort: a write puts half; kNothing: it says it is done, and is not).
+  // `arrive` sees each call before it has its turn, and may hold it up; calls of several threads
+  // then come one after the other. `before` sees each in its turn, with its kind and path. Not zero:
+  // the call fails with this error (kShort: a write puts half; kNothing: it says it is done, and is
+  // not).
+  std::function<void(const std::string& kind, const std::string& path)> arrive;
   static constexpr int kShort = -1, kNothing = -2;
   std::function<int(const std::string& kind, const std::string& path)> before;
   // May change what a write puts.
@@ -38,6 +42,11 @@ class SimulatedFiles final : public FileSystem {
 
   explicit SimulatedFiles(const Tree& tree = {{"/", nullptr}});
   [[nodiscard]] const Nodes& nodes() const { return nodes_; }
+  // Whether a file or folder of an unfinished save was opened to be read.
+  [[nodiscard]] bool unfinished_was_opened() const {
+    const std::lock_guard lock(mutex_);
+    return unfinished_was_opened_;
+  }
 
   int create(const std::string& path) override;
   int open(const std::string& path) override;
@@ -54,20 +63,28 @@ class SimulatedFiles final : public FileSystem {
   int list(const std::string& path, std::vector<std::string>& names) override;
 
  private:
-  int ask(const std::string& kind, const std::string& path) {
+  int ask(std::unique_lock<std::mutex>& lock, const std::string& kind, const std::string& path) {
+    if (arrive) {
+      lock.unlock();
+      arrive(kind, path);
+      lock.lock();
+    }
     return before ? before(kind, path) : 0;
   }
   int find(const std::string& path) const;
   int change(const std::string& folder, const std::map<std::string, int>& names);
 
+  mutable std::mutex mutex_;
+  bool unfinished_was_opened_ = false;
   Nodes nodes_;
   std::map<int, std::pair<int, std::string>> open_;
   int next_ = 3;
 };
 
-// Every disk that a power cut may leave: any of the changes of names that were not synchronised,
-// and of a file that was not all, nothing, a part or zeros. In folders of unfinished saves, whose
-// bytes nobody reads, only the first.
+// Every disk that a power cut may leave: with any of the changes of names that were not
+// synchronised, and of a file that was not with all, nothing or a part of its new bytes. Files in
+// the folder of an unfinished save have their durable bytes: no reader opens them (the tests see to
+// that), so that others would change nothing.
 [[nodiscard]] std::set<Tree> after_power_cut(const SimulatedFiles::Nodes&);
 
 }  // namespace pleat::test
