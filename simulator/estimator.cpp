@@ -61,8 +61,8 @@ class Estimator::Memory {
     const std::shared_ptr<const ScheduleTable> table = table_of(plan);
     if (!plan.stages.empty()) return estimate_apart(plan, view, *table);
     Parts parts{plan, view, layers_of(plan, view), layout_of(plan)};
-    return settled([&](int clock) {
-      return step_of(plan, *records_at(clock, parts), *table, profile_at(clock));
+    return settled([&](int clock, StepDetail detail) {
+      return step_of(plan, *records_at(clock, parts), *table, profile_at(clock), detail);
     });
   }
 
@@ -110,21 +110,21 @@ class Estimator::Memory {
     for (const Plan& own : plans) {
       parts.push_back({own, view, layers_of(own, view), layout_of(own)});
     }
-    return settled([&](int clock) {
+    return settled([&](int clock, StepDetail detail) {
       std::vector<std::shared_ptr<const StageRecords>> known;
       for (Parts& p : parts) known.push_back(records_at(clock, p));
       StageRecords stages;
       for (std::size_t s = 0; s < of_stage.size(); ++s) stages.push_back((*known[of_stage[s]])[s]);
-      return step_of(plan, stages, table, profile_at(clock));
+      return step_of(plan, stages, table, profile_at(clock), detail);
     });
   }
 
   // At the clock that the step itself lets the GPU sustain.
   template <class AtClock>
   StepEstimate settled(const AtClock& at_clock) {
-    StepEstimate burst = at_clock(kClockSteps);
-    if (burst_.sustained_clock.duty_slope <= 0) return burst;
-    return at_clock(sustained_clock(burst_.sustained_clock, burst));
+    if (burst_.sustained_clock.duty_slope <= 0) return at_clock(kClockSteps, StepDetail::whole);
+    const StepEstimate burst = at_clock(kClockSteps, StepDetail::duty);
+    return at_clock(sustained_clock(burst_.sustained_clock, burst), StepDetail::whole);
   }
 
   Layers& layers_of(const Plan& plan, const ClusterView& view) {
@@ -182,12 +182,13 @@ class Estimator::Memory {
   }
 
   StepEstimate step_of(const Plan& plan, const StageRecords& stages, const ScheduleTable& table,
-                       const Profile& profile) {
+                       const Profile& profile, StepDetail detail) {
     const StepWork work = step_work(per_token_, workload_, plan, cluster_, profile);
     const bool starts = frees_cores(cluster_, work.ranks, stages.size());
     StepEstimate e =
-        summarise(stages, table, run_step(stages, table, starts), work, cluster_, profile);
-    set_band(e, model_, plan, profile);
+        summarise(stages, table, run_step(stages, table, starts, detail), work, cluster_, profile,
+                  detail);
+    if (detail == StepDetail::whole) set_band(e, model_, plan, profile);
     return e;
   }
 

@@ -3,6 +3,7 @@
 #include "simulator/schedule_table.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "core/diagnostics.hpp"
 
@@ -137,34 +138,80 @@ ScheduleTable tabulate(const Schedule& schedule) {
   return tabulate(schedule, std::move(orders));
 }
 
+namespace {
+
+// The same walk for one transfer time, or for two of them side by side.
+template <std::size_t N>
+struct TableWalk {
+  using Times = std::array<Seconds, N>;
+  std::vector<Times> finish;     // by stage
+  std::vector<Seconds>* starts;  // of the first; null: not kept
+
+  void run(const ScheduleTable& table, const std::vector<Seconds>& durations,
+           const Times& transfer) {
+    const auto kinds = static_cast<std::size_t>(table.kinds());
+    thread_local std::vector<Times> done;  // when each cell was written
+    if (done.size() < static_cast<std::size_t>(table.cells)) {
+      done.resize(static_cast<std::size_t>(table.cells));
+    }
+    for (const ScheduleTable::Step& step : table.steps) {
+      const auto stage = static_cast<std::size_t>(step.stage);
+      Times from = finish[stage];
+      for (int k = 0; k < 2; ++k) {
+        if (step.input[k] < 0) continue;
+        const Times& ready = done[static_cast<std::size_t>(step.input[k])];
+        for (std::size_t n = 0; n < N; ++n) {
+          from[n] = std::max(from[n], step.travels[k] ? ready[n] + transfer[n] : ready[n]);
+        }
+      }
+      if (starts != nullptr) starts->push_back(from[0]);
+      const Seconds work = durations[stage * kinds + static_cast<std::size_t>(step.work)];
+      for (Seconds& t : from) t += work;  // the end now
+      if (step.output[0] >= 0) done[static_cast<std::size_t>(step.output[0])] = from;
+      if (step.output[1] >= 0) done[static_cast<std::size_t>(step.output[1])] = from;
+      if (step.sends && table.waits_for_sends) {
+        for (std::size_t n = 0; n < N; ++n) from[n] += transfer[n];
+      }
+      finish[stage] = from;
+    }
+  }
+};
+
+template <std::size_t N>
+void walk(const ScheduleTable& table, const std::vector<Seconds>& durations,
+          const std::vector<Seconds>& start, const std::array<Seconds, N>& transfer,
+          std::vector<Seconds>* starts, TableTiming& timing) {
+  TableWalk<N> walk{{}, starts};
+  for (const Seconds at : start) {
+    std::array<Seconds, N> all;
+    all.fill(at);
+    walk.finish.push_back(all);
+  }
+  walk.run(table, durations, transfer);
+  for (const auto& finish : walk.finish) {
+    timing.finish.push_back(finish[0]);
+    timing.end = std::max(timing.end, finish[0]);
+    timing.end_without_transfer = std::max(timing.end_without_transfer, finish[N - 1]);
+  }
+}
+
+}  // namespace
+
 TableTiming time_table(const ScheduleTable& table, const std::vector<Seconds>& durations,
-                       const std::vector<Seconds>& start, Seconds transfer, bool keep_starts) {
+                       const std::vector<Seconds>& start, Seconds transfer, TableDetail detail) {
   const auto stages = static_cast<std::size_t>(table.shape.pp);
   const auto kinds = static_cast<std::size_t>(table.kinds());
   PLEAT_ASSERT(durations.size() == stages * kinds && start.size() == stages);
-  thread_local std::vector<Seconds> done;  // when each cell was written
-  if (done.size() < static_cast<std::size_t>(table.cells)) {
-    done.resize(static_cast<std::size_t>(table.cells));
-  }
-  TableTiming timing{.end = {}, .finish = start, .busy = {}, .starts = {}};
-  if (keep_starts) timing.starts.reserve(table.steps.size());
-  for (const ScheduleTable::Step& step : table.steps) {
-    const auto stage = static_cast<std::size_t>(step.stage);
-    Seconds from = timing.finish[stage];
-    for (int k = 0; k < 2; ++k) {
-      if (step.input[k] < 0) continue;
-      const Seconds ready = done[static_cast<std::size_t>(step.input[k])];
-      from = std::max(from, step.travels[k] ? ready + transfer : ready);
-    }
-    const Seconds end = from + durations[stage * kinds + static_cast<std::size_t>(step.work)];
-    timing.finish[stage] = step.sends && table.waits_for_sends ? end + transfer : end;
-    if (step.output[0] >= 0) done[static_cast<std::size_t>(step.output[0])] = end;
-    if (step.output[1] >= 0) done[static_cast<std::size_t>(step.output[1])] = end;
-    if (keep_starts) timing.starts.push_back(from);
+  TableTiming timing;
+  std::vector<Seconds>* const starts = detail.starts ? &timing.starts : nullptr;
+  if (detail.starts) timing.starts.reserve(table.steps.size());
+  if (detail.end_without_transfer && transfer > Seconds(0)) {
+    walk<2>(table, durations, start, {transfer, Seconds(0)}, starts, timing);
+  } else {
+    walk<1>(table, durations, start, {transfer}, starts, timing);
   }
   timing.busy.resize(stages);
   for (std::size_t s = 0; s < stages; ++s) {
-    timing.end = std::max(timing.end, timing.finish[s]);
     for (std::size_t k = 0; k < kinds; ++k) {
       timing.busy[s] += durations[s * kinds + k] * table.times[s][k];
     }

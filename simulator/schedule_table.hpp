@@ -63,8 +63,14 @@ struct ScheduleTable {
 
 struct TableTiming {
   Seconds end;
+  Seconds end_without_transfer;       // had no input to travel, if asked for
   std::vector<Seconds> finish, busy;  // by stage
   std::vector<Seconds> starts;        // of every step, if asked for
+};
+
+struct TableDetail {
+  bool starts = false;                // of every step
+  bool end_without_transfer = false;  // else it is the end
 };
 
 // durations: [stage][kinds()]; start: by stage. A slot starts when its stage is free and its inputs
@@ -72,6 +78,6 @@ struct TableTiming {
 // for what it sends (docs/MODEL.md section 8). O(slots).
 [[nodiscard]] TableTiming time_table(const ScheduleTable&, const std::vector<Seconds>& durations,
                                      const std::vector<Seconds>& start, Seconds transfer,
-                                     bool keep_starts = false);
+                                     TableDetail detail = {});
 
 }  // namespace pleat

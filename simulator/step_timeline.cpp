@@ -67,7 +67,8 @@ ScheduleTable table_of(const Program& program) {
   return table;
 }
 
-StepTimeline run_step(const StageRecords& stages, const ScheduleTable& table, bool keep_starts) {
+StepTimeline run_step(const StageRecords& stages, const ScheduleTable& table, bool keep_starts,
+                      StepDetail detail) {
   StepTimeline step;
   Seconds transfer;
   for (const auto& stage : stages) {
@@ -77,11 +78,9 @@ StepTimeline run_step(const StageRecords& stages, const ScheduleTable& table, bo
     transfer = std::max(transfer, stage->transfer);
   }
   const std::vector<Seconds> durations = slot_durations(stages, table);
-  step.pipeline = time_table(table, durations, step.prologue, transfer, keep_starts);
-  step.end_without_transfer =
-      table.shape.pp > 1 && transfer > Seconds(0)
-          ? time_table(table, durations, step.prologue, Seconds(0)).end
-          : step.pipeline.end;
+  const bool both = detail == StepDetail::whole && table.shape.pp > 1;
+  step.pipeline = time_table(table, durations, step.prologue, transfer,
+                             {.starts = keep_starts, .end_without_transfer = both});
   std::vector<const std::vector<StepOpCost>*> epilogues;
   for (const auto& stage : stages) epilogues.push_back(&stage->epilogue);
   step.step_end = finish_step(epilogues, step.pipeline.finish, keep_starts);
@@ -189,7 +188,7 @@ double slowest_excess(const WorkloadSpec& workload, const RunConstants& run,
 
 StepEstimate summarise(const StageRecords& stages, const ScheduleTable& table,
                        const StepTimeline& step, const StepWork& work, const ClusterSpec& cluster,
-                       const Profile& profile) {
+                       const Profile& profile, StepDetail detail) {
   StepEstimate e;
   Seconds end;
   for (Seconds stage_end : step.step_end.end) end = std::max(end, stage_end);
@@ -219,15 +218,16 @@ StepEstimate summarise(const StageRecords& stages, const ScheduleTable& table,
       e.parts = parts;
       // What the pipeline waits for transfers, the rest being its shape and unequal stages.
       const Seconds exposed =
-          std::clamp(step.pipeline.end - step.end_without_transfer, Seconds(0), bubble);
+          std::clamp(step.pipeline.end - step.pipeline.end_without_transfer, Seconds(0), bubble);
       part(e.parts, CostClass::pp_comm) += exposed;
       part(e.parts, CostClass::bubble) = bubble - exposed;
     }
-    e.memory.push_back(stage_memory(id, stage, table.work[s]));
+    if (detail == StepDetail::whole) e.memory.push_back(stage_memory(id, stage, table.work[s]));
   }
   if (frees_cores(cluster, work.ranks, stages.size())) {
     share_cores(e, CoreSharing(stages, table, step, cluster.shared_cores, work.ranks));
   }
+  if (detail == StepDetail::duty) return e;
   e.host_bytes = fullest_node(e.memory, work.ranks, cluster.gpus_per_node);
   const double host = cluster.host_memory.base();
   e.fits = static_cast<double>(e.peak_bytes()) <= cluster.gpu.memory.base() &&

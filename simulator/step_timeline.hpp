@@ -25,7 +25,6 @@ using StageRecords = std::vector<std::shared_ptr<const StageRecord>>;  // by sta
 
 struct StepTimeline {
   TableTiming pipeline;
-  Seconds end_without_transfer;  // of the pipeline
   std::vector<Seconds> prologue; // by stage
   StepEnd step_end;
 };
@@ -34,8 +33,14 @@ struct StepTimeline {
 [[nodiscard]] std::vector<Seconds> slot_durations(const StageRecords&, const ScheduleTable&);
 
 // Prologue, pipeline and epilogue of one step. With `keep_starts` the starts of slots and step ops.
+// What is wanted of a step.
+enum class StepDetail {
+  duty,   // its time and the work in it, for the clock: neither memory nor what waits for transfers
+  whole,  // all
+};
 [[nodiscard]] StepTimeline run_step(const StageRecords&, const ScheduleTable&,
-                                    bool keep_starts = false);
+                                    bool keep_starts = false,
+                                    StepDetail detail = StepDetail::whole);
 
 // From a step's timeline to the estimate that is printed.
 
@@ -61,7 +66,7 @@ struct StepWork {
 // The timeline has its starts where ranks leave cores to others (core_sharing.hpp).
 [[nodiscard]] StepEstimate summarise(const StageRecords&, const ScheduleTable&,
                                      const StepTimeline&, const StepWork&, const ClusterSpec&,
-                                     const Profile&);
+                                     const Profile&, StepDetail detail = StepDetail::whole);
 
 // The clock the step leaves the matrix units, over that of a short burst: the busier they are, the
 // lower (duty_clock, core/spec/run_constants.hpp). `burst` is the step at full clock; lower clocks

@@ -30,7 +30,7 @@ Timeline simulate(const Schedule& schedule, const StageTimes& times, Seconds tra
     for (int i = 2 * schedule.vpp; i < table.kinds(); ++i) durations.push_back(pair);
   }
   if (start.empty()) start.resize(times.size());
-  const TableTiming t = time_table(table, durations, start, transfer, true);
+  const TableTiming t = time_table(table, durations, start, transfer, {.starts = true});
   Timeline run{t.end, t.finish, t.busy, std::vector<std::vector<double>>(times.size())};
   for (std::size_t i = 0; i < table.steps.size(); ++i) {
     run.starts[static_cast<std::size_t>(table.steps[i].stage)].push_back(t.starts[i].base());
