@@ -69,6 +69,10 @@ void add_target_options(CLI::App& app, TargetOptions& o) {
       ->delimiter(',')
       ->check(in_range(std::int64_t{1}, kMaxTokens));
   add_routing_options(app, o.routing, kWorkload);
+  app.add_flag("--unbound-ranks", o.unbound_ranks,
+               "Ranks are not bound to the cores next to their GPU (numactl, bindpcie): the host "
+               "takes longer")
+      ->group(kWorkload);
   app.add_flag("--pad-to-capacity", o.pad_to_capacity, "Pad every expert's tokens to its capacity")
       ->group(kWorkload);
   app.add_flag("--accept-mismatch", o.accept_mismatch,

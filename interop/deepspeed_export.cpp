@@ -285,6 +285,7 @@ std::vector<FieldRule> make_deepspeed_fields() {
                      fmt::format("{}", c.workload().straggler_slowdown)});
        },
        nullptr},
+      {"workload.unbound_ranks", nullptr, "the launcher's"},
       {"cluster.name", nullptr, "the launcher's"},
       {"cluster.gpus",
        [](C c, Exported& e) { e.notes.push_back(fmt::format("world size {}", c.document.gpus)); },

@@ -46,6 +46,7 @@ struct Launch {
   int expert_parallel = 1;
   bool hybridep = false;
   bool moe = false, expert_bias = false;  // of the model: its router's losses are set
+  bool binds = true;  // ranks to the cores next to their GPU
   LaunchSlots slots;
   [[nodiscard]] int nodes() const { return gpus / gpus_per_node; }
   [[nodiscard]] int ranks_per_node() const { return gpus < gpus_per_node ? gpus : gpus_per_node; }

@@ -343,6 +343,7 @@ std::vector<FieldRule> make_megatron_fields() {
       {"workload.expert_spread", write_spread, nullptr},
       {"workload.expert_loads", write_loads, nullptr},
       {"workload.straggler_slowdown", write_stragglers, nullptr},
+      {"workload.unbound_ranks", nullptr, "the launcher's"},
       {"cluster.name", write_connections, nullptr},
       {"cluster.gpus", write_world, nullptr},
   };

@@ -299,6 +299,7 @@ std::vector<FieldRule> make_titan_fields() {
                  "an assumption about the machines, not a setting");
        },
        nullptr},
+      {"workload.unbound_ranks", nullptr, "the launcher's"},
       {"cluster.gpus",
        [](C c, Exported& e) { e.notes.push_back(fmt::format("world size {}", c.document.gpus)); },
        nullptr},

@@ -186,6 +186,7 @@ MeasuredRun read_run(const JsonValue& root, const std::string& file_name, int li
   run.global_batch = workload.integer("global_batch", kBatch);
   run.routing = workload.optional_text("routing");
   run.optimizer = workload.optional_text("optimizer");
+  run.unbound_ranks = workload.optional_boolean("unbound_ranks").value_or(false);
   if (auto plan = r.optional_object("plan")) run.plan = read_plan_words(*plan);
   if (auto measured = r.optional_object("measured")) run.measured = read_measurement(*measured);
   run.flop_per_token = r.optional_number("flop_per_token", kPositive);

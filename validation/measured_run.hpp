@@ -64,6 +64,7 @@ struct MeasuredRun {
   int gpus = 0;
   std::int64_t seq_len = 0, global_batch = 0;
   std::optional<std::string> routing, optimizer;
+  bool unbound_ranks = false;
   PlanWords plan;
   Measurement measured;
   std::optional<double> flop_per_token;  // as the source counts

@@ -255,11 +255,14 @@ const ClusterSpec& RunCatalog::cluster(const std::string& name) {
   return clusters_.emplace(name, load_cluster(name)).first->second;
 }
 
-const Profile& RunCatalog::profile(const ClusterSpec& cluster, const std::string& era) {
-  const std::string key = cluster.name + "|" + era;
+const Profile& RunCatalog::profile(const ClusterSpec& cluster, const MeasuredRun& run) {
+  const std::string key =
+      fmt::format("{}|{}|{}", cluster.name, run.era, run.unbound_ranks ? "unbound" : "");
   const auto found = profiles_.find(key);
   if (found != profiles_.end()) return found->second;
-  return profiles_.emplace(key, profile_of_era(profile(cluster), era)).first->second;
+  Profile of_run = profile_of_era(profile(cluster), run.era);
+  if (run.unbound_ranks) slow_host(of_run, of_run.unbound_host);
+  return profiles_.emplace(key, std::move(of_run)).first->second;
 }
 
 const Profile& RunCatalog::profile(const ClusterSpec& cluster) {
@@ -288,7 +291,7 @@ PreparedRun RunCatalog::prepare(const MeasuredRun& run) {
   try {
     r.model = model(run);
     r.cluster = &cluster(run.cluster);
-    r.profile = &profile(*r.cluster, run.era);
+    r.profile = &profile(*r.cluster, run);
   } catch (const ConfigError& e) {
     return {std::nullopt, first_problem(e)};
   }

@@ -74,7 +74,7 @@ class RunCatalog {
   const ModelSpec& model(const MeasuredRun&);
   const ClusterSpec& cluster(const std::string& name);
   const Profile& profile(const ClusterSpec&);  // without an era's constants
-  const Profile& profile(const ClusterSpec&, const std::string& era);
+  const Profile& profile(const ClusterSpec&, const MeasuredRun&);  // with them
 
   std::vector<Profile> given_;
   Knowledge knowledge_ = Knowledge::all;

@@ -37,6 +37,7 @@ interop::Launch launch_of(const PlanDocument& d, const interop::Exported& export
       .hybridep = d.model.moe && d.plan.dispatcher == Dispatcher::hybridep,
       .moe = d.model.moe.has_value(),
       .expert_bias = d.model.moe && d.model.moe->expert_bias,
+      .binds = !d.workload.unbound_ranks,
       .slots = slots};
 }
 

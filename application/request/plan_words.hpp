@@ -27,7 +27,7 @@ struct TargetOptions {
   std::optional<double> capacity_factor, straggler_slowdown;
   std::vector<std::int64_t> documents;
   RoutingOptions routing;
-  bool pad_to_capacity = false;
+  bool pad_to_capacity = false, unbound_ranks = false;
   bool accept_mismatch = false;
 };
 

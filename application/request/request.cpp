@@ -101,6 +101,17 @@ void choose_profile(const TargetOptions& o, Target& target) {
   }
 }
 
+// What ranks cost the host that are not bound to the cores next to their GPU.
+void unbind_ranks(Target& target) {
+  if (!target.workload.unbound_ranks) return;
+  if (target.profile.unbound_host <= 1) {
+    target.assumed.push_back(
+        fmt::format("--unbound-ranks costs nothing: the profile {} does not say what it takes "
+                    "(unbound_host)", target.profile.name));
+  }
+  slow_host(target.profile, target.profile.unbound_host);
+}
+
 // The rest of the world after the named degrees; at least 1, the rules say what does not divide.
 int remaining(int gpus, std::initializer_list<int> degrees) {
   std::int64_t used = 1;
@@ -228,10 +239,12 @@ Target resolve_target(const TargetOptions& o) {
                      .pad_to_capacity = o.pad_to_capacity,
                      .documents = o.documents};
   target.workload.straggler_slowdown = o.straggler_slowdown.value_or(0);
+  target.workload.unbound_ranks = o.unbound_ranks;
   put_routing(o.routing, target.model, target.workload, target.assumed);
   target.accept_mismatch = o.accept_mismatch;
   require_cluster_holds(target.cluster, target.gpus);
   choose_profile(o, target);
+  unbind_ranks(target);
   return target;
 }
 
@@ -275,6 +288,7 @@ Request resolve_request(const PlanOptions& o) {
   if (o.target.capacity_factor) target.workload.capacity_factor = *o.target.capacity_factor;
   if (!o.target.documents.empty()) target.workload.documents = o.target.documents;
   if (o.target.pad_to_capacity) target.workload.pad_to_capacity = true;
+  if (o.target.unbound_ranks) target.workload.unbound_ranks = true;
   if (o.target.straggler_slowdown) {
     target.workload.straggler_slowdown = *o.target.straggler_slowdown;
   }
@@ -282,6 +296,7 @@ Request resolve_request(const PlanOptions& o) {
   target.gpus = o.target.gpus.value_or(document.gpus);
   if (options.runtime.empty()) options.runtime = name_of_runtime(document.runtime);
   choose_profile(options, target);
+  unbind_ranks(target);
   request.plan = document.plan;
   require_valid_plan(target, request.plan, o.plan_file);
   require_software(target, request.plan, o.plan_file);

@@ -24,7 +24,7 @@ RUN_KEYS = ("host_per_op", "host_per_launch", "step_overhead", "sustained_clock"
             "comm_slowdown_of_compute", "grouped_launches", "nccl_sms", "deepep_sms",
             "hybridep_sms", "host_per_moe_layer", "host_per_dense_layer", "sharing_penalty",
             "relative_band", "eras", "exchange_rate", "exchange_rate_nccl",
-            "exchange_row_overhead", "dp_beside_compute", "dp_beside_pipeline", "slowest_host",
+            "exchange_row_overhead", "dp_beside_compute", "dp_beside_pipeline", "slowest_host", "unbound_host",
             "host_per_sharded_weight",
             "host_busy_per_layer", "tp_skew", "host_per_head", "token_mixing_rate", "band_terms",
             "kernels")

@@ -47,6 +47,7 @@ WorkloadSpec read_workload(ObjectReader r, const ModelSpec& model) {
   w.pad_to_capacity = r.optional_boolean("pad_to_capacity").value_or(w.pad_to_capacity);
   w.straggler_slowdown =
       r.optional_number("straggler_slowdown", {0.0, 1e3}).value_or(w.straggler_slowdown);
+  w.unbound_ranks = r.optional_boolean("unbound_ranks").value_or(w.unbound_ranks);
   w.documents = read_documents(r);
   w.imbalance = r.optional_number("imbalance", {1.0, 1e6}).value_or(w.imbalance);
   w.expert_spread = r.optional_number("expert_spread", {0.0, 1e3}).value_or(w.expert_spread);
@@ -87,6 +88,7 @@ JsonValue plan_document_json(const PlanDocument& d) {
   JsonValue documents = JsonValue::array();
   for (const std::int64_t length : d.workload.documents) documents.push_back(length);
   workload.set("documents", std::move(documents));
+  if (d.workload.unbound_ranks) workload.set("unbound_ranks", true);
   if (d.workload.expert_spread > 0) workload.set("expert_spread", d.workload.expert_spread);
   if (!d.workload.expert_loads.empty()) {
     workload.set("expert_loads", write_expert_loads(d.workload.expert_loads));

@@ -113,6 +113,7 @@ void read_run_constants(ObjectReader& reader, RunConstants& run, bool required) 
   read_number(reader, "dp_beside_compute", run.dp_beside_compute, kShare);
   read_number(reader, "dp_beside_pipeline", run.dp_beside_pipeline, kShare);
   read_number(reader, "slowest_host", run.slowest_host, kShare);
+  read_number(reader, "unbound_host", run.unbound_host, {1, 100});
   run.slowest_host_from = static_cast<int>(
       reader.optional_integer("slowest_host_from", {1, 1024}).value_or(run.slowest_host_from));
   read_number(reader, "token_mixing_rate", run.token_mixing_rate, kFraction);
@@ -162,6 +163,7 @@ void write_run_constants(const RunConstants& run, const RunConstants* base, Json
   put("dp_beside_compute", run.dp_beside_compute, other.dp_beside_compute, plain);
   put("dp_beside_pipeline", run.dp_beside_pipeline, other.dp_beside_pipeline, plain);
   put("slowest_host", run.slowest_host, other.slowest_host, plain);
+  put("unbound_host", run.unbound_host, other.unbound_host, plain);
   put("slowest_host_from", run.slowest_host_from, other.slowest_host_from, plain);
   put("token_mixing_rate", run.token_mixing_rate, other.token_mixing_rate, plain);
   put("selected_keys_forward", run.selected_keys_forward, other.selected_keys_forward, plain);
@@ -185,6 +187,19 @@ void write_run_constants(const RunConstants& run, const RunConstants* base, Json
   put("host_busy_per_layer", run.host_busy_per_layer, other.host_busy_per_layer, delay);
   put("tp_skew", run.tp_skew, other.tp_skew, delay);
   put("host_per_head", run.host_per_head, other.host_per_head, delay);
+}
+
+void slow_host(RunConstants& run, double factor) {
+  for (Seconds* time : {&run.host_per_op, &run.host_per_launch, &run.host_busy_per_layer,
+                        &run.host_per_sharded_weight, &run.host_per_head}) {
+    *time *= factor;
+  }
+  for (ByGraph* times : {&run.host_per_moe_layer, &run.host_per_dense_layer}) {
+    for (Seconds* time :
+         {&times->none, &times->router, &times->partial, &times->full_iteration}) {
+      *time *= factor;
+    }
+  }
 }
 
 }  // namespace pleat

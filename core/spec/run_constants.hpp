@@ -107,8 +107,14 @@ struct RunConstants {
                     // eager layer
   Seconds host_per_head;                  // on top of the kernels of head and loss, per microbatch
   Seconds step_overhead;                  // once per step: data, logging
+  // How much longer all host times are where ranks are not bound to the cores next to their GPU
+  // (WorkloadSpec::unbound_ranks); 1: not known.
+  double unbound_host = 1;
   bool operator==(const RunConstants&) const = default;
 };
+
+// All times of the host that a step waits for, `factor` times as long.
+void slow_host(RunConstants&, double factor);
 
 // What a software release changed: all constants, its overrides put in.
 struct Era {

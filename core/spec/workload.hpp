@@ -28,6 +28,8 @@ struct WorkloadSpec {
   double imbalance = 1.0;
   // Expected slow-down of the slowest rank over the mean, 0.02: 2%; every synchronous step waits.
   double straggler_slowdown = 0;
+  // Ranks run on any core and memory of their node, not on those next to their GPU.
+  bool unbound_ranks = false;
   // Lengths of the documents that a sequence is packed from, equally frequent; empty: each sequence
   // is one document. Attention does not look across documents.
   std::vector<std::int64_t> documents = {};

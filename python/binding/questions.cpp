@@ -82,6 +82,7 @@ void take_target(Given& given, TargetOptions& o) {
   given.take("--profile", o.profile);
   given.take("--capacity-factor", o.capacity_factor, 0.0, 1e6);
   given.take("--straggler-slowdown", o.straggler_slowdown, 0.0, 1e3);
+  given.take("--unbound-ranks", o.unbound_ranks);
   given.take("--documents", o.documents, std::int64_t{1}, kMaxTokens);
   take_routing(given, o.routing);
   given.take("--pad-to-capacity", o.pad_to_capacity);

@@ -170,6 +170,8 @@ class Workload:
         Every expert's tokens are padded to its capacity.
     straggler_slowdown : float, optional
         Expected slow-down of the slowest rank over the mean, 0.02 for 2%.
+    unbound_ranks : bool
+        Ranks are not bound to the cores next to their GPU; the host takes longer.
     documents : sequence of int, optional
         Lengths in tokens of the documents that sequences are packed from, equally frequent.
     routing : str or path, optional
@@ -183,6 +185,7 @@ class Workload:
     capacity_factor: float | None = None
     pad_to_capacity: bool = False
     straggler_slowdown: float | None = None
+    unbound_ranks: bool = False
     documents: Sequence[int] | None = None
     routing: PathLike | None = None
     imbalance: float | None = None
@@ -228,6 +231,7 @@ def target_arguments(
         capacity_factor=w.capacity_factor,
         pad_to_capacity=w.pad_to_capacity,
         straggler_slowdown=w.straggler_slowdown,
+        unbound_ranks=w.unbound_ranks,
         documents=None if w.documents is None else list(w.documents),
         routing=None if w.routing is None else os.fspath(w.routing),
         imbalance=w.imbalance,

@@ -123,12 +123,14 @@ TEST(PlanFlags, OrdersAndShards) {
   EXPECT_EQ(order.schedule, PipelineSchedule::zb_v);
   const PlanDocument narrow =
       written({"--fp8-dispatch", "--fp8-combine", "--tile-overlap", "--optimizer-instances", "2",
-               "--grad-reduce-dtype", "bf16", "--straggler-slowdown", "0.02"});
+               "--grad-reduce-dtype", "bf16", "--straggler-slowdown", "0.02",
+               "--unbound-ranks"});
   EXPECT_TRUE(narrow.plan.fp8_dispatch && narrow.plan.fp8_combine);
   EXPECT_TRUE(narrow.plan.overlap.tile_level);
   EXPECT_EQ(narrow.plan.optimizer_instances, 2);
   EXPECT_EQ(narrow.plan.optimizer.grad_reduce, DType::bf16);
   EXPECT_EQ(narrow.workload.straggler_slowdown, 0.02);
+  EXPECT_TRUE(narrow.workload.unbound_ranks);
   const Plan mixed = written({"--cp", "4", "--cp-comm", "a2a+p2p", "--cp-a2a", "2"}).plan;
   EXPECT_EQ(mixed.cp_comm, CpComm::a2a_p2p);
   EXPECT_EQ(mixed.cp_a2a, 2);

@@ -267,6 +267,31 @@ const std::string kFromVariables =
     "--data-path\n0.3\na\n0.7\nb\n--tokenizer-model\ngpt2\n--save\nmy ckpt\n--load\nmy ckpt\n"
     "--save-interval\n500\n--train-iters\n10\n--lr\n1e-4\n";
 
+// The node says that GPU 0 is next to its second NUMA node.
+TEST(Launch, RanksRunNextToTheirGpu) {
+  const fs::path at = fake_launchers();
+  write(at / "bin/nvidia-smi",
+        "#!/bin/bash\nif [[ $1 == -i ]]; then echo 00000000:1B:00.0; exit; fi\n"
+        "for i in 1 2 3 4 5 6 7 8; do echo GPU $i; done\n");
+  write(at / "bin/cat",
+        "#!/bin/bash\n[[ $1 == /sys/bus/pci/devices/0000:1b:00.0/numa_node ]] && exec echo 1\n"
+        "exec /bin/cat \"$@\"\n");
+  write(at / "bin/numactl",
+        "#!/bin/bash\necho \"$1 $2\" >bound\nshift 2\nexec \"$@\"\n");
+  Job job;
+  write(at / "job.sh", slurm_text(job.launch));
+  EXPECT_EQ(run_job(at, kKnown, ""), 0) << read_path(at / "out");
+  EXPECT_EQ(read_path(at / "bound"), "--cpunodebind=1 --membind=1\n");
+  EXPECT_THAT(read_path(at / "environment"), HasSubstr("RANK=0\n"));
+  fs::remove(at / "bound");
+  EXPECT_EQ(run_job(at, kKnown + "BIND=0 ", ""), 0) << read_path(at / "out");
+  EXPECT_FALSE(fs::exists(at / "bound"));
+  job.launch.binds = false;
+  write(at / "job.sh", slurm_text(job.launch));
+  EXPECT_EQ(run_job(at, kKnown, ""), 0) << read_path(at / "out");
+  EXPECT_FALSE(fs::exists(at / "bound"));
+}
+
 // Whatever is hostile has to arrive as it was, and nothing else may happen.
 TEST(Launch, HostileTextArrivesAsItIs) {
   for (const bool slurm : {true, false}) {

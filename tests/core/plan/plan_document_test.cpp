@@ -88,6 +88,7 @@ PlanDocument full_document() {
   d.plan.fp8_combine = true;
   d.plan.optimizer_instances = 4;
   d.workload.straggler_slowdown = 0.0125;
+  d.workload.unbound_ranks = true;
   d.plan.offload = {Offload::core_attn, Offload::moe_act};
   d.plan.offload_layers = 3;
   d.plan.fp8_params = false;

@@ -44,6 +44,7 @@ Profile awkward_profile() {
   p.dp_beside_pipeline = digits.next();
   p.slowest_host = digits.next();
   p.slowest_host_from = 32;
+  p.unbound_host = 1 + digits.next();
   p.token_mixing_rate = digits.next();
   p.band_terms = {.era = digits.next(),
                   .experts = digits.next(),
@@ -55,6 +56,19 @@ Profile awkward_profile() {
   p.sharing_penalty = 1 + digits.next();
   p.relative_band = digits.next();
   return p;
+}
+
+// Every time of the host that a step waits for, and nothing else.
+TEST(Profile, AnUnboundHostIsSlowerInAllItsTimes) {
+  const Profile p = awkward_profile();
+  Profile slow = p;
+  slow_host(slow, 2.5);
+  EXPECT_EQ(slow.host_per_op, p.host_per_op * 2.5);
+  EXPECT_EQ(slow.host_per_sharded_weight, p.host_per_sharded_weight * 2.5);
+  EXPECT_EQ(slow.host_per_moe_layer.none, p.host_per_moe_layer.none * 2.5);
+  EXPECT_EQ(slow.host_per_dense_layer.full_iteration, p.host_per_dense_layer.full_iteration * 2.5);
+  EXPECT_EQ(slow.step_overhead, p.step_overhead);
+  EXPECT_EQ(slow.gemm, p.gemm);
 }
 
 TEST(Profile, RoundTripIsExact) {
