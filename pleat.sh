@@ -47,6 +47,7 @@ full_test_packages=(iproute2 munge slurm-client slurmctld slurmd clang-19 libcla
 plotly_version=6.3.0
 plotly_wheel=7ad806edce9d3cdd882eaebaf97c0c9e252043ed1ed3d382c3e3520ec07806d4   # sha256
 plotly_script=122e3be346d66616944d0b83eaaf7242581508c3c1cfa0995a17af0d83eff770
+plotly_small=c497f03f4ccd7192cf370a20b942ed03fe50cfe7ad5c885a6ddcc012af079b9e  # what slim_plotly.py makes of it
 # Headers for the CUDA kernels, out of NVIDIA's Python packages: CUTLASS (BSD-3), cuDNN's front end (MIT).
 cutlass_version=4.2.0.0
 cutlass_wheel=f9599ada45c7bcb6bf53f7d3f0a7d154183e53451c01bfa59eecd37dd4a693f6   # sha256
@@ -113,7 +114,10 @@ install_packages() {  # packages
 # before the next try.
 install_plotly() {
   local script="$build/share/plotly.min.js" failed="$build/share/.plotly-failed" folder
-  [[ ! -e "$script" ]] || return 0
+  if [[ -e "$script" ]]; then
+    slim_plotly "$script"
+    return 0
+  fi
   [[ -z "$(find "$failed" -mmin -60 2>/dev/null)" ]] || return 0
   mkdir -p "$build/share"
   folder="$(mktemp -d)"
@@ -128,11 +132,25 @@ install_plotly() {
   } >>"$log" 2>&1 </dev/null; then
     mv "$folder/unpacked/plotly/package_data/plotly.min.js" "$script"
     rm -f "$failed"
+    slim_plotly "$script"
   else
     touch "$failed"
     say "no charts in HTML reports: plotly could not be fetched ($log says why)"
   fi
   rm -rf "$folder"
+}
+
+# The kinds of chart that pages have: a fifth of the whole, which would do, too.
+slim_plotly() {  # the script, in place
+  [[ "$(head -c 26 "$1")" != "/* cut down by Pleat (slim" ]] || return 0
+  printf '%s  %s\n' "$plotly_script" "$1" | sha256sum --check --status || return 0
+  if python3 "$root/cli/report/html/slim_plotly.py" "$1" "$1.small" >>"$log" 2>&1 &&
+    printf '%s  %s\n' "$plotly_small" "$1.small" | sha256sum --check --status; then
+    mv "$1.small" "$1"
+  else
+    rm -f "$1.small"
+    say "pages are five times as large as they need be: plotly could not be cut down ($log says why)"
+  fi
 }
 
 # Headers of one Python package to $build/share. Without them our own kernels build, so a failure is no

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -23,6 +24,9 @@ namespace pleat {
 namespace {
 
 constexpr double kQuiet = 1.0;       // seconds of a search before a word of it
+// What a page has sliders for: factors of the tokens and of the busiest rank's load.
+constexpr double kTokenFactors[] = {0.25, 0.5, 1, 2, 4};
+constexpr double kLoadFactors[] = {1, 1.1, 1.25, 1.5, 2};
 constexpr int kDoublingsBeyond = 3;  // of the largest size, when the deadline is missed
 
 // An offer to be found.
@@ -137,6 +141,41 @@ class Capacity {
                                                 : cheapest_of(answer_.offers, c);
     }
     if (answer_.explained) explain(answer_.offers[*answer_.explained]);
+    if (question_.what_if) price_what_if();
+  }
+
+  void price_what_if() {
+    hooks_.tell("prices at other tokens and loads of experts");
+    WhatIf& asked = answer_.what_if.emplace();
+    asked.tokens.assign(std::begin(kTokenFactors), std::end(kTokenFactors));
+    asked.imbalance = {1};
+    const CapacitySite& first = question_.sites.front();
+    if (first.target.model.moe) {
+      asked.imbalance.assign(std::begin(kLoadFactors), std::end(kLoadFactors));
+    }
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < answer_.offers.size(); ++i) {
+      if (answer_.offers[i].problem.empty()) places.push_back(i);
+    }
+    asked.offers.resize(places.size());
+    for_each_in_parallel(places.size(), thread_count(threads_), [&](std::size_t i) {
+      const Offer& o = answer_.offers[places[i]];
+      asked.offers[i] = what_if(asked, places[i], o, [&](double factor) {
+        return at_load(site_of(o), o, factor);
+      });
+    });
+  }
+
+  static StepAtLoad at_load(const CapacitySite& site, const Offer& o, double factor) {
+    Problem problem = site.target;
+    problem.workload.global_batch = o.job.global_batch;
+    for (const StepInput& input : step_inputs(problem.model, problem.cluster)) {
+      if (input.is_load) input.scale(problem, factor);
+    }
+    const Program program =
+        compile(problem.model, problem.workload, o.job.plan, site.target.runtime);
+    const StepEstimate e = estimate(program, problem.cluster, problem.profile);
+    return {e.step, e.fits};
   }
 
   [[nodiscard]] const CapacitySite& site_of(const Offer& o) const {

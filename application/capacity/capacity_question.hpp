@@ -16,7 +16,8 @@ namespace pleat {
 
 // One cluster of the question.
 struct CapacitySite {
-  Target target;  // its gpus and global batch are set for each size
+  std::string words;  // as it was asked for
+  Target target;      // its gpus and global batch are set for each size
   // SearchConfig's.
   std::vector<Numerics> numerics{1};
   std::vector<NumericsValue> free_numerics;
@@ -31,6 +32,7 @@ struct CapacityQuestion {
   std::optional<double> critical_batch;  // tokens
   std::vector<CapacitySite> sites;
   int largest_asked = 0;                 // GPUs; 0: sizes were listed one by one
+  bool what_if = false;  // price offers under other tokens and loads of experts, too
   std::vector<std::string> assumed;
 };
 

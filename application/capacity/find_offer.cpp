@@ -113,6 +113,7 @@ std::optional<Offer> find_offer(const CapacityQuestion& request, const CapacityS
                                 const KeepSearching& keep_searching) {
   Offer o;
   o.cluster = site.target.cluster.name;
+  o.cluster_words = site.words;
   o.gpus = gpus;
   o.rates = site.rates;
   const ClusterSpec& cluster = site.target.cluster;

@@ -209,6 +209,7 @@ class Reader {
 
   void add_site(const std::string& name, const SizeRange& range) {
     CapacitySite site;
+    site.words = name;
     TargetOptions t;
     t.model = o_.model;
     t.cluster = name;

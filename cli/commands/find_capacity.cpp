@@ -18,7 +18,7 @@ namespace {
 void show(const CapacityOptions& o, const CapacityAnswer& answer,
           const std::vector<std::string>& assumptions) {
   if (!o.html_file.empty())
-    write_page(o.html_file, capacity_page(answer, assumed_text(assumptions)));
+    write_page(o.html_file, capacity_page(answer, o.model, assumed_text(assumptions)));
   if (o.json) {
     print(capacity_json(answer, assumptions));
   } else if (o.csv) {
@@ -33,7 +33,8 @@ void show(const CapacityOptions& o, const CapacityAnswer& answer,
 
 void capacity(const CapacityOptions& o) {
   check_outputs({o.html_file}, o.force);
-  const CapacityQuestion question = read_capacity_request(o);
+  CapacityQuestion question = read_capacity_request(o);
+  question.what_if = !o.html_file.empty();
   catch_interrupts();
   const CapacityAnswer answer =
       find_capacity(question, o.threads, {[] { return !interrupt_pending(); }, progress});

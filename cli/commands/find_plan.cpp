@@ -14,6 +14,7 @@
 #include "cli/report/html/search_page.hpp"
 #include "cli/report/numerics_report.hpp"
 #include "cli/report/recipes_report.hpp"
+#include "cli/report/run_commands.hpp"
 #include "cli/report/search_report.hpp"
 #include "cli/report/sensitivity_report.hpp"
 #include "cli/report/step_report.hpp"
@@ -121,6 +122,11 @@ std::string file_of(const std::string& folder, std::size_t rank) {
   return fmt::format("{}plan-{}.json", folder, rank);
 }
 
+// Of the best plan; empty: none is written.
+std::string plan_file(const FindPlanOptions& o) {
+  return is_folder(o.out_file) ? file_of(o.out_file, 1) : o.out_file;
+}
+
 void check_plan_files(const FindPlanOptions& o) {
   std::vector<std::string> files{o.html_file};
   if (!is_folder(o.out_file)) {
@@ -159,7 +165,9 @@ void find_plan(const FindPlanOptions& o) {
   if (result.best.empty()) nothing_fits(o, found);
   if (!o.html_file.empty()) {
     write_page(o.html_file, search_page(found.target, found.answer.search, result, found.recipes,
-                                        *found.sensitivity, winner_slots(found)));
+                                        *found.sensitivity, winner_slots(found),
+                                        run_commands(o.target, found.target,
+                                                     result.best.front().plan, plan_file(o))));
   }
   if (!tells_sensitivity(o)) found.sensitivity.reset();  // for the page alone
   keep_first(static_cast<std::size_t>(o.search.top), result);

@@ -6,6 +6,7 @@
 #include "cli/report/explain_report.hpp"
 #include "cli/report/html/predict_page.hpp"
 #include "cli/report/predicted_plan_json.hpp"
+#include "cli/report/run_commands.hpp"
 #include "cli/report/step_report.hpp"
 #include "console/output.hpp"
 #include "console/terminal.hpp"
@@ -28,7 +29,10 @@ void predict(const PredictOptions& o) {
   }
   if (!o.html_file.empty()) {
     const Trace slots = predicted_trace(p.program, on.cluster, on.profile, 0);
-    write_page(o.html_file, predict_page(p.request, p.program, p.estimate, *p.why, slots));
+    write_page(o.html_file, predict_page(p.request, p.program, p.estimate, *p.why, slots,
+                                        run_commands(o.plan.target, on, p.request.plan,
+                                                     o.out_file.empty() ? o.plan.plan_file
+                                                                        : o.out_file)));
   }
   if (!o.memory_file.empty()) {
     write_and_say(

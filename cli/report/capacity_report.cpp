@@ -9,6 +9,7 @@
 
 #include "console/tables.hpp"
 #include "core/quantity.hpp"
+#include "interop/quoting.hpp"
 #include "planner/capacity/amounts.hpp"
 
 namespace pleat::cli {
@@ -98,14 +99,6 @@ std::vector<std::string> shares(const Offer& o) {
           share("restarts", t.restart),
           share("waiting for repairs", t.waiting),
           share("idle spares", t.idle)};
-}
-
-std::string plan_command(const CapacityAnswer& a, const std::string& model, const Offer& o) {
-  return fmt::format(
-      "pleat plan --model {} --cluster {} --gpus {} --seq-len {} --global-batch {} --precision {} "
-      "--tokens {} --out plan.json",
-      model, o.cluster, o.gpus, a.seq_len, o.job.global_batch, name_of(o.job.plan.precision),
-      amount_text(o.tokens));
 }
 
 std::string details(const std::string& title, const CapacityAnswer& a, const std::string& model,
@@ -255,6 +248,15 @@ std::vector<Fact> offer_facts(const Offer& o) {
 std::string capacity_text(const CapacityAnswer& a, const std::string& model, const Terminal& t) {
   return wrap_words(question_text(a), t.columns, {"", "    "}) + answers_text(a, model, t) +
          offers_text(a, t) + swings_text(a, t) + rates_text(a, t);
+}
+
+std::string plan_command(const CapacityAnswer& a, const std::string& model, const Offer& o) {
+  return fmt::format(
+      "pleat plan --model {} --cluster {} --gpus {} --seq-len {} --global-batch {} --precision {} "
+      "--tokens {} --out plan.json",
+      interop::shell_word(model, "--model"),
+      interop::shell_word(o.cluster_words.empty() ? o.cluster : o.cluster_words, "--cluster"),
+      o.gpus, a.seq_len, o.job.global_batch, name_of(o.job.plan.precision), amount_text(o.tokens));
 }
 
 std::string misses_text(const CapacityAnswer& a) {

@@ -24,6 +24,10 @@ namespace pleat::cli {
 [[nodiscard]] std::string capacity_text(const CapacityAnswer&, const std::string& model,
                                         const Terminal&);
 
+// `pleat plan` with what the offer was found by; `model` as above.
+[[nodiscard]] std::string plan_command(const CapacityAnswer&, const std::string& model,
+                                       const Offer&);
+
 // One paragraph: what misses the goals by how much, and what would do.
 [[nodiscard]] std::string misses_text(const CapacityAnswer&);
 

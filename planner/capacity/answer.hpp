@@ -10,6 +10,7 @@
 #include "planner/capacity/misses.hpp"
 #include "planner/capacity/offers.hpp"
 #include "planner/capacity/sensitivity.hpp"
+#include "planner/capacity/what_if.hpp"
 
 namespace pleat {
 
@@ -25,6 +26,7 @@ struct CapacityAnswer {
   std::optional<std::size_t> explained;  // the offer that `swings` are about
   std::vector<Swing> swings;
   std::vector<Miss> misses;       // empty when the goals are met, or when nothing can be run
+  std::optional<WhatIf> what_if;  // where the question asks for it
   bool complete = true;           // false: the user interrupted it, and offers are missing
 };
 

@@ -14,6 +14,7 @@ namespace pleat {
 
 struct Offer {
   std::string cluster;
+  std::string cluster_words;  // as it was asked for: its file, perhaps; empty: by its name
   int gpus = 0;
   std::string problem;   // why there is no booking; empty: there is one
   Job job;

@@ -79,7 +79,7 @@ std::vector<StepInput> step_inputs(const ModelSpec& model, const ClusterSpec& cl
       {"device memory", [](Problem& g, double f) { g.cluster.gpu.memory *= f; }, false});
   inputs.push_back({"matrix product rate", scale_matrix_products});
   inputs.push_back({"host time", scale_host_time});
-  if (model.moe) inputs.push_back({"expert imbalance", scale_imbalance});
+  if (model.moe) inputs.push_back({"expert imbalance", scale_imbalance, true, true});
   return inputs;
 }
 

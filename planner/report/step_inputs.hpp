@@ -17,6 +17,7 @@ struct StepInput {
   std::string name;  // "nvlink bandwidth"
   std::function<void(Problem&, double factor)> scale;
   bool takes_time = true;  // false: it decides what fits, not how long a step takes
+  bool is_load = false;    // of the busiest rank of experts
 };
 
 // The bandwidth of every network tier (with the rates measured over it), the bandwidth and the size

@@ -74,7 +74,7 @@ std::vector<double> numbers(const JsonValue* trace, const char* key) {
 
 TEST(CapacityPage, EveryOfferIsAPointAndTheGoalsAreLines) {
   const CapacityAnswer a = two_clusters();
-  const JsonValue chart = figure(capacity_page(a, "").finish({}), 0);
+  const JsonValue chart = figure(capacity_page(a, "m", "").finish({}), 0);
   const Offer& o = a.offers[1];
   const JsonValue* one = trace(chart, "one");
   ASSERT_NE(one, nullptr);
@@ -91,7 +91,7 @@ TEST(CapacityPage, EveryOfferIsAPointAndTheGoalsAreLines) {
 }
 
 TEST(CapacityPage, TornadosLeaveOutWhatDoesNotMoveAndSayWhatCannotBeRun) {
-  const std::string page = capacity_page(two_clusters(), "").finish({});
+  const std::string page = capacity_page(two_clusters(), "m", "").finish({});
   const JsonValue days = figure(page, 1), dollars = figure(page, 2);
   const auto names = [](const JsonValue& chart) {
     std::vector<std::string> list;
@@ -106,7 +106,7 @@ TEST(CapacityPage, TornadosLeaveOutWhatDoesNotMoveAndSayWhatCannotBeRun) {
 }
 
 TEST(CapacityPage, TheTableHasEveryOffer) {
-  const std::string page = capacity_page(two_clusters(), "assumed: nothing").finish({});
+  const std::string page = capacity_page(two_clusters(), "m", "assumed: nothing").finish({});
   EXPECT_THAT(page, HasSubstr("<td class=\"l\">no plan fits</td>"));
   EXPECT_THAT(page, HasSubstr("a &lt;model&gt;"));
   EXPECT_THAT(page, HasSubstr("Cheapest that meets the deadline: "));
@@ -115,18 +115,59 @@ TEST(CapacityPage, TheTableHasEveryOffer) {
   EXPECT_THAT(page, Not(HasSubstr("Interrupted")));
 }
 
+TEST(CapacityPage, SlidersHaveDaysAtEveryLoadAndNumberOfTokens) {
+  CapacityAnswer a = two_clusters();
+  EXPECT_THAT(capacity_page(a, "m", "").finish({}), Not(HasSubstr("what-if-data")));
+  WhatIf& asked = a.what_if.emplace();
+  asked.tokens = {0.5, 1, 2};
+  asked.imbalance = {1, 2};
+  for (std::size_t i = 0; i < 4; ++i) {
+    asked.offers.push_back(what_if(asked, i, a.offers[i], [&](double factor) {
+      return StepAtLoad{a.offers[i].job.step * factor, i != 1};
+    }));
+  }
+  const std::string page = capacity_page(a, "m", "").finish({});
+  const std::string from = "id=\"what-if-data\">";
+  const std::size_t begin = page.find(from) + from.size();
+  const JsonValue json =
+      parse_json(page.substr(begin, page.find("</script>", begin) - begin), "data");
+  const auto& offers = json.find("offers")->items();
+  ASSERT_EQ(offers.size(), 4u);
+  const auto days = [&](std::size_t offer, std::size_t load, std::size_t tokens) {
+    return *offers[offer].find("days")->items().at(load).items().at(tokens).as_double();
+  };
+  const auto p90 = [](const Offer& o) { return o.booking.finish.p90.base() / 86'400; };
+  EXPECT_DOUBLE_EQ(days(2, 0, 1), p90(a.offers[2]));
+  EXPECT_DOUBLE_EQ(days(2, 0, 2), p90(round_offer(a.offers[2].job, 8e12)));
+  Job loaded = a.offers[3].job;
+  loaded.step *= 2;
+  EXPECT_DOUBLE_EQ(days(3, 1, 0), p90(round_offer(loaded, 2e12)));
+  EXPECT_FALSE(*offers[1].find("fits")->items()[1].as_bool());
+  EXPECT_EQ(*offers[3].find("cluster")->as_integer(), 1);
+  EXPECT_EQ(*json.find("clusters")->items()[1].find("name")->as_string(), "two");
+}
+
+TEST(CapacityPage, TheRecommendedOffersHaveTheirCommands) {
+  CapacityAnswer a = two_clusters();
+  for (Offer& o : a.offers) o.cluster_words = "own/two.json";
+  const std::string page = capacity_page(a, "my model.json", "").finish({});
+  EXPECT_THAT(page, HasSubstr("<pre class=\"command\">pleat plan --model 'my model.json' "
+                              "--cluster own/two.json --gpus 1024 "));
+  EXPECT_THAT(page, HasSubstr("--out plan.json\npleat export --to megatron plan.json -o train.sh"));
+}
+
 TEST(CapacityPage, WithoutAnythingThatCanBeRunThereAreNoCharts) {
   CapacityAnswer a = two_clusters();
   a.offers = {a.offers.back()};
   a.choice = {};
   a.explained.reset();
   a.swings.clear();
-  const std::string page = capacity_page(a, "").finish({});
+  const std::string page = capacity_page(a, "m", "").finish({});
   EXPECT_THAT(page, HasSubstr("nothing can be run: no offer has a plan"));
   EXPECT_THAT(page, HasSubstr("no plan fits"));
   EXPECT_THAT(page, Not(HasSubstr("class=\"chart\"")));
   a.complete = false;
-  EXPECT_THAT(capacity_page(a, "").finish({}), HasSubstr("Interrupted: offers are missing."));
+  EXPECT_THAT(capacity_page(a, "m", "").finish({}), HasSubstr("Interrupted: offers are missing."));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <sstream>
 
@@ -156,6 +157,19 @@ TEST(HappyPath, ReportsArePagesOfTheirOwn) {
         "<h2>Timeline</h2>", "<h2>Single changes on the same GPUs</h2>", "moe/fwd/experts.fc1"}) {
     EXPECT_THAT(page, HasSubstr(words));
   }
+  // The page's own command gives this plan again.
+  const std::string from = "<pre class=\"command\">pleat ";
+  const std::size_t begin = page.find(from);
+  ASSERT_NE(begin, std::string::npos);
+  const std::size_t first = begin + from.size();
+  std::istringstream line(page.substr(first, page.find('\n', first) - first));
+  std::vector<std::string> words{std::istream_iterator<std::string>(line), {}};
+  EXPECT_EQ(words.back(), "plan.json");
+  words.back() = test_folder() + "/plan.json";
+  const Said again = run_pleat(words);
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(again.out.substr(0, again.out.find("profile")),
+            run.out.substr(0, run.out.find("profile")));
   EXPECT_EQ(run_pleat(std::vector<std::string>{"plan", "--html", file} + kLocal).exit_code, 7);
   EXPECT_EQ(
       run_pleat(std::vector<std::string>{"plan", "--force", "--html", file} + kLocal).exit_code, 0);

@@ -7,6 +7,7 @@
 
 #include "cli/report/html/charts.hpp"
 #include "cli/report/html/page.hpp"
+#include "cli/report/html/page_words.hpp"
 #include "core/json/parse.hpp"
 
 namespace pleat::cli {
@@ -73,6 +74,53 @@ TEST(HtmlPage, ThePolicyNamesEveryScriptAndStyleByItsDigest) {
   }
   EXPECT_EQ(scripts, 2);
   EXPECT_THAT(policy, HasSubstr("'" + csp_hash(between(page, "<style>", "</style>")) + "'"));
+}
+
+TEST(HtmlPage, EndsWithTheWordsThatItUses) {
+  HtmlPage page("t", "");
+  page.table({{{"plan", Align::left}}, {{"TP1 CP2"}}}, false);
+  page.paragraph("Goodput is high; tier, not EPISODE.");
+  const std::string text = page.finish({});
+  for (const char* word : {"<dt>TP, tensor parallel</dt><dd>", "<dt>CP, ", "<dt>goodput</dt>"}) {
+    EXPECT_THAT(text, HasSubstr(word));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("<dt>EP, ")));
+  EXPECT_THAT(HtmlPage("t", "").finish({}), Not(HasSubstr("Words of this page")));
+}
+
+TEST(PageWords, AreFoundBetweenOthersOnly) {
+  const std::string_view glossary =
+      "# Words\n\n| word | meaning |\n|---|---|\n| GPU-hour (`gh`) | One *hour*. |\n"
+      "| mesh, degrees | `A \\| B`. |\n| tier (of a cluster) | A level. |\n";
+  const auto used = [&](const char* text) {
+    std::string list;
+    for (const Word& w : words_used(glossary, text)) list += w.word + ": " + w.meaning + " ";
+    return list;
+  };
+  EXPECT_EQ(used("3 GPU-hours"), "GPU-hour (gh): One hour. ");
+  EXPECT_EQ(used("gh2"), "GPU-hour (gh): One hour. ");
+  EXPECT_EQ(used("ghost, frontier"), "");
+  EXPECT_EQ(used("Degrees of"), "mesh, degrees: A | B. ");
+  EXPECT_EQ(used("tiers"), "tier (of a cluster): A level. ");
+}
+
+TEST(HtmlPage, LongTextsOfATableWrap) {
+  HtmlPage page("t", "");
+  page.table({{{"a", Align::left}, {"b", Align::left}}, {{"short", std::string(50, 'x')}}}, true);
+  page.command("pleat <x>");
+  const std::string text = page.finish({});
+  EXPECT_THAT(text, HasSubstr("<td class=\"l\">short</td><td class=\"l prose\">"));
+  EXPECT_THAT(text, HasSubstr("<pre class=\"command\">pleat &lt;x&gt;</pre>"));
+}
+
+TEST(HtmlPage, SliderScriptsAreNamedByThePolicy) {
+  HtmlPage page("t", "");
+  page.what_if(JsonValue::object());
+  const std::string text = page.finish({});
+  const std::size_t second = text.find("<script>", text.find("<script>") + 1);
+  ASSERT_NE(second, std::string::npos);
+  EXPECT_THAT(between(text, "Content-Security-Policy\" content=\"", "\""),
+              HasSubstr(csp_hash(between(text, "<script>", "</script>", second))));
 }
 
 TEST(HtmlPage, SaysWhenThereIsNoChartLibrary) {

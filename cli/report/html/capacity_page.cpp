@@ -14,6 +14,7 @@
 #include "cli/report/capacity_report.hpp"
 #include "cli/report/html/capacity_tables.hpp"
 #include "cli/report/html/charts.hpp"
+#include "cli/report/run_commands.hpp"
 #include "core/quantity.hpp"
 #include "planner/capacity/amounts.hpp"
 
@@ -125,6 +126,71 @@ void add_pareto_chart(HtmlPage& page, const CapacityAnswer& a,
   page.chart(scatter(chart), 480, "Days against dollars of every offer");
 }
 
+JsonValue numbers(const std::vector<double>& values, double unit) {
+  JsonValue list = JsonValue::array();
+  for (const double v : values) list.push_back(v * unit);
+  return list;
+}
+
+JsonValue days_json(const WhatIf::Of& of, Confidence c) {
+  JsonValue rows = JsonValue::array();
+  for (const auto& row : of.finish) {
+    JsonValue days = JsonValue::array();
+    for (const auto& f : row) {
+      const double seconds = !f ? INFINITY : (c == Confidence::p50 ? f->p50 : f->p90).base();
+      days.push_back(std::isfinite(seconds) ? JsonValue(seconds / kDay) : JsonValue());
+    }
+    rows.push_back(std::move(days));
+  }
+  return rows;
+}
+
+// What what_if.js reads.
+JsonValue what_if_json(const CapacityAnswer& a, const std::vector<const Offer*>& offers) {
+  const Confidence c = a.goal.confidence;
+  const Money money = money_of(offers);
+  JsonValue json = JsonValue::object(), clusters = JsonValue::array(), list = JsonValue::array();
+  std::vector<std::string> names;
+  for (const WhatIf::Of& of : a.what_if->offers) {
+    const Offer& o = a.offers[of.offer];
+    if (names.empty() || names.back() != o.cluster) {
+      clusters.push_back(JsonValue::object()
+                             .set("name", o.cluster)
+                             .set("price", o.rates.at(Rate::price))
+                             .set("colour", kColours[names.size() % std::size(kColours)]));
+      names.push_back(o.cluster);
+    }
+    JsonValue fits = JsonValue::array();
+    for (const bool f : of.fits) fits.push_back(f);
+    list.push_back(JsonValue::object()
+                       .set("cluster", static_cast<int>(names.size() - 1))
+                       .set("gpus", o.gpus)
+                       .set("paid", o.booking.placement.paid_gpus)
+                       .set("fits", std::move(fits))
+                       .set("days", days_json(of, c)));
+  }
+  json.set("confidence", confidence_name(c)).set("unit", money.unit).set("unit_name", money.name);
+  json.set("deadline", a.goal.deadline ? JsonValue(a.goal.deadline->base() / kDay) : JsonValue());
+  json.set("budget", a.goal.budget ? JsonValue(*a.goal.budget) : JsonValue());
+  json.set("tokens", numbers(a.what_if->tokens, a.tokens)).set("at_tokens", a.tokens);
+  json.set("imbalance", numbers(a.what_if->imbalance, 1)).set("at_imbalance", 1);
+  return json.set("clusters", std::move(clusters)).set("offers", std::move(list));
+}
+
+void add_what_if(HtmlPage& page, const CapacityAnswer& a, const std::vector<const Offer*>& offers) {
+  if (!a.what_if || a.what_if->offers.empty()) return;
+  page.heading("What if");
+  const bool experts = a.what_if->imbalance.size() > 1;
+  page.paragraph(fmt::format(
+      "The plans stay as they are; a new search may find better ones. Days were computed for {} "
+      "numbers of tokens{} when the page was made, and lie on lines between them; prices are "
+      "multiplied in the page.{}",
+      a.what_if->tokens.size(),
+      experts ? fmt::format(" and {} loads of the busiest rank", a.what_if->imbalance.size()) : "",
+      experts ? " The load is over the one that was asked for." : ""));
+  page.what_if(what_if_json(a, offers));
+}
+
 // One tornado: what a fifth less and more of each input does.
 void add_tornado(HtmlPage& page, const CapacityAnswer& a, double base, double unit,
                  const std::string& title,
@@ -196,7 +262,8 @@ void add_energy_chart(HtmlPage& page, const std::vector<const Offer*>& offers) {
   page.chart(stacked_bars(chart), chart_height(offers.size()), "Energy of every offer");
 }
 
-void add_recommended(HtmlPage& page, const char* title, const Offer& o) {
+void add_recommended(HtmlPage& page, const char* title, const CapacityAnswer& a,
+                     const std::string& model, const Offer& o) {
   page.heading(fmt::format("{}: {} x {}", title, o.gpus, o.cluster));
   Table table{{{"", Align::left}, {"", Align::left}}, {}};
   for (const Fact& fact : offer_facts(o)) {
@@ -204,20 +271,25 @@ void add_recommended(HtmlPage& page, const char* title, const Offer& o) {
         {fact.name, fmt::format("{}", fmt::join(fact.fields, fact.separator))});
   }
   page.table(table, false);
+  page.paragraph("Its plan file, and the job:");
+  page.command(plan_command(a, model, o) + "\n" +
+               export_commands(Runtime::megatron, "plan.json"));
 }
 
 }  // namespace
 
-HtmlPage capacity_page(const CapacityAnswer& a, const std::string& assumed) {
+HtmlPage capacity_page(const CapacityAnswer& a, const std::string& model,
+                       const std::string& assumed) {
   HtmlPage page(fmt::format("What to book for {}", a.model), question_text(a));
   if (!a.complete) page.paragraph("Interrupted: offers are missing.");
   const std::vector<const Offer*> offers = runnable(a);
   if (!a.choice.cheapest && a.complete) page.paragraph(misses_text(a));
   if (a.goal.deadline && a.choice.cheapest) {
-    add_recommended(page, "Cheapest that meets the deadline", a.offers[*a.choice.cheapest]);
+    add_recommended(page, "Cheapest that meets the deadline", a, model,
+                    a.offers[*a.choice.cheapest]);
   }
   if (a.goal.budget && a.choice.fastest) {
-    add_recommended(page, "Fastest within the budget", a.offers[*a.choice.fastest]);
+    add_recommended(page, "Fastest within the budget", a, model, a.offers[*a.choice.fastest]);
   }
   if (!offers.empty()) {
     page.heading("Days against dollars");
@@ -225,6 +297,7 @@ HtmlPage capacity_page(const CapacityAnswer& a, const std::string& assumed) {
         "Each point is the best plan of one cluster and size. On the front no other is at "
         "least as fast and as cheap.");
     add_pareto_chart(page, a, offers);
+    add_what_if(page, a, offers);
     add_sensitivity(page, a);
   }
   page.heading("Offers");

@@ -12,6 +12,8 @@
 namespace pleat::cli {
 
 // `assumed`: a last paragraph, may be empty. Works without any offer that can be run.
-[[nodiscard]] HtmlPage capacity_page(const CapacityAnswer&, const std::string& assumed);
+// `model`: as it was asked for, of the commands that plan the recommended offers.
+[[nodiscard]] HtmlPage capacity_page(const CapacityAnswer&, const std::string& model,
+                                     const std::string& assumed);
 
 }  // namespace pleat::cli

@@ -19,8 +19,9 @@ Table offers_table(const CapacityAnswer& a) {
                {"days P90"},
                {"M USD P50"},
                {"M USD P90"},
-               {"M GPU-h"},
                {"step s"},
+               {"plan", Align::left},
+               {"M GPU-h"},
                {"MFU %"},
                {"bf16 MFU %"},
                {"goodput %"},
@@ -31,7 +32,6 @@ Table offers_table(const CapacityAnswer& a) {
                {"blocks s"},
                {"spares"},
                {"MWh"},
-               {"plan", Align::left},
                {"not possible", Align::left}},
               {}};
   for (std::size_t i = 0; i < a.offers.size(); ++i) {
@@ -57,8 +57,9 @@ Table offers_table(const CapacityAnswer& a) {
                           number(b.finish.p90.base() / kDay, 1),
                           three_digits(b.dollars_p50 / 1e6),
                           three_digits(b.dollars_p90 / 1e6),
-                          three_digits(b.gpu_hours_p50 / 1e6),
                           number(o.job.step.base(), 3),
+                          summary(o.job.plan),
+                          three_digits(b.gpu_hours_p50 / 1e6),
                           number(100 * o.job.mfu_of_precision, 1),
                           number(100 * o.job.mfu, 1),
                           number(100 * b.goodput, 1),
@@ -69,7 +70,6 @@ Table offers_table(const CapacityAnswer& a) {
                           number(b.save.stall.base(), 1),
                           spares_text(b.placement, o.gpus),
                           number(b.energy_mwh, 0),
-                          summary(o.job.plan),
                           ""});
   }
   return table;

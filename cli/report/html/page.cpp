@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 #include <sodium.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
 #include "cli/report/html/page_assets.hpp"
+#include "cli/report/html/page_words.hpp"
 #include "console/output.hpp"
 #include "console/write_file.hpp"
 #include "core/diagnostics.hpp"
@@ -17,6 +19,8 @@
 
 namespace pleat::cli {
 namespace {
+
+constexpr std::size_t kProse = 40;  // characters of a cell that is read, not looked up
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -89,24 +93,50 @@ HtmlPage::HtmlPage(std::string title, std::string subtitle) : title_(std::move(t
   if (!subtitle.empty()) body_ += "<p class=\"subtitle\">" + escaped(subtitle) + "</p>\n";
 }
 
-void HtmlPage::heading(const std::string& text) { body_ += "<h2>" + escaped(text) + "</h2>\n"; }
+void HtmlPage::heading(const std::string& text) {
+  body_ += "<h2>" + escaped(text) + "</h2>\n";
+  text_ += text + "\n";
+}
 
-void HtmlPage::paragraph(const std::string& text) { body_ += "<p>" + escaped(text) + "</p>\n"; }
+void HtmlPage::paragraph(const std::string& text) {
+  body_ += "<p>" + escaped(text) + "</p>\n";
+  text_ += text + "\n";
+}
+
+void HtmlPage::command(const std::string& text) {
+  body_ += "<pre class=\"command\">" + escaped(text) + "</pre>\n";
+}
+
+void HtmlPage::what_if(const JsonValue& data) {
+  body_ += "<div id=\"what-if\"></div>\n<script type=\"application/json\" id=\"what-if-data\">" +
+           embedded(data) + "</script>\n";
+  what_if_ = true;
+}
 
 void HtmlPage::table(const Table& table, bool filters) {
-  const auto left = [&](std::size_t column) {
-    return table.columns[column].align == Align::left ? " class=\"l\"" : "";
-  };
+  // Long texts wrap, so that what stands beside them is seen.
+  std::vector<const char*> kinds;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const bool prose = std::ranges::any_of(
+        table.rows, [&](const auto& row) { return row[i].size() > kProse; });
+    kinds.push_back(table.columns[i].align != Align::left ? ""
+                    : prose                               ? " class=\"l prose\""
+                                                          : " class=\"l\"");
+    text_ += table.columns[i].title + "\n";
+  }
+  for (const auto& row : table.rows) {
+    for (const std::string& cell : row) text_ += cell + "\n";
+  }
   body_ += fmt::format("<div class=\"scroll\"><table id=\"table{}\"{}><thead><tr>", tables_++,
                        filters ? " class=\"filters\"" : "");
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    body_ += fmt::format("<th scope=\"col\"{}>{}</th>", left(i), escaped(table.columns[i].title));
+    body_ += fmt::format("<th scope=\"col\"{}>{}</th>", kinds[i], escaped(table.columns[i].title));
   }
   body_ += "</tr></thead><tbody>\n";
   for (const auto& row : table.rows) {
     body_ += "<tr>";
     for (std::size_t i = 0; i < row.size(); ++i) {
-      body_ += fmt::format("<td{}>{}</td>", left(i), escaped(row[i]));
+      body_ += fmt::format("<td{}>{}</td>", kinds[i], escaped(row[i]));
     }
     body_ += "</tr>\n";
   }
@@ -120,13 +150,24 @@ void HtmlPage::chart(const JsonValue& figure, int height, const std::string& wha
       charts_++, escaped(what), height, embedded(figure));
 }
 
+void HtmlPage::add_words(std::string& page) const {
+  const std::vector<Word> words = words_used(kGlossary, text_);
+  if (words.empty()) return;
+  page += "<details class=\"words\"><summary>Words of this page</summary><dl>\n";
+  for (const Word& w : words) {
+    page += "<dt>" + escaped(w.word) + "</dt><dd>" + escaped(w.meaning) + "</dd>\n";
+  }
+  page += "</dl></details>\n";
+}
+
 std::string HtmlPage::finish(const ChartLibrary& library) const {
   const bool draws = charts_ > 0 && !library.script.empty();
   // Plotly puts its rules into a style element that is empty at first: the digest of nothing.
   const std::string policy = fmt::format(
-      "default-src 'none'; script-src '{}'{}; style-src '{}' '{}'; img-src data:; base-uri 'none'; "
-      "form-action 'none'",
+      "default-src 'none'; script-src '{}'{}{}; style-src '{}' '{}'; img-src data:; "
+      "base-uri 'none'; form-action 'none'",
       csp_hash(kPageScript), draws ? " '" + csp_hash(library.script) + "'" : "",
+      what_if_ ? " '" + csp_hash(kWhatIfScript) + "'" : "",
       csp_hash(kPageStyle), csp_hash(""));
   std::string page = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
   page += "<meta http-equiv=\"Content-Security-Policy\" content=\"" + policy + "\">\n";
@@ -134,9 +175,11 @@ std::string HtmlPage::finish(const ChartLibrary& library) const {
   page += "<title>" + escaped(title_) + "</title>\n<style>" + std::string(kPageStyle) +
           "</style>\n</head>\n<body>\n";
   page += body_;
+  add_words(page);
   if (charts_ > 0 && !draws) page += "<p class=\"problem\">" + escaped(library.problem) + "</p>\n";
   if (draws) page += script(library.script);
   page += script(std::string(kPageScript));
+  if (what_if_) page += script(std::string(kWhatIfScript));
   return page + "</body>\n</html>\n";
 }
 

@@ -30,14 +30,23 @@ class HtmlPage {
   // Columns sort by a click on their title. With `filters` each has a field under its title: a part
   // of the text, or "<5", ">=1.5" for numbers.
   void table(const Table&, bool filters);
+  // Something to type: one command, or several lines.
+  void command(const std::string& text);
+  // Sliders and what follows from them, drawn by what_if.js.
+  void what_if(const JsonValue& data);
   // `figure`: Plotly's {"data": […], "layout": {…}}; `height` pixels; `what` describes it to those
   // who do not see it.
   void chart(const JsonValue& figure, int height, const std::string& what);
 
+  // At the end stand the words of the glossary that the page uses.
   [[nodiscard]] std::string finish(const ChartLibrary&) const;
 
  private:
+  void add_words(std::string& page) const;
+
   std::string title_, body_;
+  std::string text_;  // what can be read, for the glossary
+  bool what_if_ = false;
   int charts_ = 0, tables_ = 0;
 };
 

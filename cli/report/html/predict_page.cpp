@@ -38,7 +38,7 @@ void add_changes_chart(HtmlPage& page, const StepEstimate& e, const Explanation&
 }  // namespace
 
 HtmlPage predict_page(const Request& r, const Program& program, const StepEstimate& e,
-                      const Explanation& x, const Trace& slots) {
+                      const Explanation& x, const Trace& slots, const std::string& commands) {
   const Target& t = r.target;
   HtmlPage page(
       fmt::format("{} on {} x {}", t.model.name, t.gpus, t.cluster.name),
@@ -48,6 +48,8 @@ HtmlPage predict_page(const Request& r, const Program& program, const StepEstima
                   program.plan.microbatches(t.workload.global_batch), t.profile.name,
                   runtime_name(program.runtime), source_name(e.source)));
   page.table(estimate_table(e, t.cluster), false);
+  page.heading("Export and run this plan");
+  page.command(commands);
   page.heading("What bounds the step");
   page.paragraph(bound_sentences(e, t.cluster, x));
   add_breakdown_chart(page, {{"step", &e}});

@@ -10,7 +10,9 @@
 namespace pleat::cli {
 
 // `slots`: the plan's predicted trace, with or without operations.
+// `commands`: how the plan is exported and run, a command a line.
 [[nodiscard]] HtmlPage predict_page(const Request&, const Program&, const StepEstimate&,
-                                    const Explanation&, const Trace& slots);
+                                    const Explanation&, const Trace& slots,
+                                    const std::string& commands);
 
 }  // namespace pleat::cli

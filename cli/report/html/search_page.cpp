@@ -3,10 +3,12 @@
 #include "cli/report/html/search_page.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
 
+#include "application/request/typed_plan.hpp"
 #include "cli/report/counter_words.hpp"
 #include "cli/report/html/charts.hpp"
 #include "cli/report/html/estimate_charts.hpp"
@@ -65,6 +67,11 @@ void add_changes_chart(HtmlPage& page, const StepEstimate& best, const Sensitivi
              "Step of the best plan under each change of an input");
 }
 
+// "--tp 2 --pp 4": every plan of the table can be written to a file.
+std::string typed(const Plan& plan) {
+  return can_be_typed(plan) ? fmt::format("{}", fmt::join(typed_shape(plan), " ")) : "";
+}
+
 Table plans_table(const SearchResult& result) {
   Table table{{{"#"},
                {"step ms"},
@@ -72,6 +79,7 @@ Table plans_table(const SearchResult& result) {
                {"MFU %"},
                {"bf16 MFU %"},
                {"peak GiB"},
+               {"plan", Align::left},
                {"TP"},
                {"CP"},
                {"DP"},
@@ -80,8 +88,8 @@ Table plans_table(const SearchResult& result) {
                {"EP"},
                {"ETP"},
                {"micro-batch"},
-               {"plan", Align::left},
-               {"against #1", Align::left}},
+               {"against #1", Align::left},
+               {"options of pleat predict", Align::left}},
               {}};
   for (std::size_t i = 0; i < result.best.size(); ++i) {
     const Candidate& c = result.best[i];
@@ -92,9 +100,9 @@ Table plans_table(const SearchResult& result) {
         {n(i + 1), fmt::format("{:.2f}", e.step.base() * 1e3),
          fmt::format("{:.1f}", e.tokens_per_second_per_gpu),
          fmt::format("{:.1f}", 100 * e.mfu_of_precision), fmt::format("{:.1f}", 100 * e.mfu),
-         fmt::format("{:.2f}", gib(e.peak_bytes())), n(a.tp), n(a.cp), n(a.dp), n(a.pp),
-         n(c.plan.vpp), n(c.plan.expert.ep), n(c.plan.expert.etp), n(c.plan.micro_batch),
-         summary(c.plan), i == 0 ? "" : explain_difference(result.best.front(), c)});
+         fmt::format("{:.2f}", gib(e.peak_bytes())), summary(c.plan), n(a.tp), n(a.cp), n(a.dp),
+         n(a.pp), n(c.plan.vpp), n(c.plan.expert.ep), n(c.plan.expert.etp), n(c.plan.micro_batch),
+         i == 0 ? "" : explain_difference(result.best.front(), c), typed(c.plan)});
   }
   return table;
 }
@@ -129,13 +137,15 @@ Table recipes_table(const std::vector<Recipe>& recipes) {
 
 HtmlPage search_page(const Target& t, const SearchConfig& config, const SearchResult& result,
                      const std::vector<Recipe>& recipes, const SensitivityAnswer& changes,
-                     const Trace& slots) {
+                     const Trace& slots, const std::string& commands) {
   const Candidate& best = result.best.front();
   HtmlPage page(fmt::format("Plans for {} on {} x {}", t.model.name, t.gpus, t.cluster.name),
                 fmt::format("{} sequences of {} tokens a step, {}, profile {}\nbest: {}",
                             t.workload.global_batch, t.workload.seq_len, precisions_text(config),
                             t.profile.name, summary(best.plan)));
   page.table(estimate_table(best.estimate, t.cluster), false);
+  page.heading("Export and run the best plan");
+  page.command(commands);
   page.heading("Time against memory");
   const std::size_t shown = result.best.size();
   page.paragraph(

@@ -13,8 +13,9 @@
 namespace pleat::cli {
 
 // Shows every candidate of `result.best`, which is not empty; `slots`: the first one's trace.
+// `commands`: how the best plan is exported and run, a command a line.
 [[nodiscard]] HtmlPage search_page(const Target&, const SearchConfig&, const SearchResult&,
                                    const std::vector<Recipe>&, const SensitivityAnswer&,
-                                   const Trace& slots);
+                                   const Trace& slots, const std::string& commands);
 
 }  // namespace pleat::cli

@@ -129,6 +129,34 @@ EXERCISE = """(() => {
 })()"""
 
 
+# Titles of columns of plans that begin beyond the right edge of their box.
+CUT = """[...document.querySelectorAll('th')].filter((cell) => /^plan/.test(cell.textContent) &&
+  cell.getBoundingClientRect().right > cell.closest('.scroll').getBoundingClientRect().right + 1)
+  .map((cell) => cell.textContent)"""
+
+# The sliders of a capacity page: the arrow keys move them, and everything follows; the button brings all back.
+SLIDERS = "document.querySelectorAll('#what-if input[type=range]').length"
+ANSWER = "document.getElementById('what-if-answer').textContent + document.querySelector('#what-if table').textContent"
+
+
+def check_sliders(browser, session):
+    problems = []
+    before = browser.evaluate(session, ANSWER)
+    for index in range(browser.evaluate(session, SLIDERS)):
+        name = browser.evaluate(session, f"(() => {{ const s = document.querySelectorAll('#what-if input')[{index}];"
+                                         " s.focus(); return s.id; })()")
+        for _ in range(12):
+            for kind in ("keyDown", "keyUp"):
+                browser.call("Input.dispatchKeyEvent", session, type=kind, key="ArrowRight", code="ArrowRight",
+                             windowsVirtualKeyCode=39)
+        if browser.evaluate(session, ANSWER) == before:
+            problems.append(f"{name} moves nothing")
+        browser.evaluate(session, "document.querySelector('#what-if button').click()")
+        if browser.evaluate(session, ANSWER) != before:
+            problems.append(f"{name} does not come back")
+    return problems
+
+
 def check_page(browser, page, width, screenshots, charts_wanted, patience):
     url = page.resolve().as_uri()
     target = browser.call("Target.createTarget", url="about:blank")["targetId"]
@@ -155,6 +183,11 @@ def check_page(browser, page, width, screenshots, charts_wanted, patience):
     if wide > width:
         problems.append(f"{wide} pixels wide")
     problems += browser.evaluate(session, EXERCISE)
+    if browser.evaluate(session, SLIDERS):
+        problems += check_sliders(browser, session)
+    hidden = browser.evaluate(session, CUT)
+    if hidden and width >= 1000:
+        problems.append(f"cells are cut: {hidden}")
     if screenshots:
         screenshots.mkdir(parents=True, exist_ok=True)
         height = browser.evaluate(session, "document.documentElement.scrollHeight")

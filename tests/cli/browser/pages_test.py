@@ -67,6 +67,15 @@ def main():
             print("skipped: no Plotly; ./pleat.sh installs it")
             return 77
         faults = 0
+        # Plotly as pleat.sh cuts it down is a megabyte; a page is little more.
+        for page in pages:
+            size = page.stat().st_size
+            if size > 1_500_000:
+                print(f"{page.name} has {size} bytes")
+                faults += 1
+        if "what-if-data" not in pages[-1].read_text():
+            print("the capacity page has no sliders")
+            faults += 1
         for (page, width), problems in check_page.check_pages(pages).items():
             print(f"{page.name} at {width} pixels: " + ("\n  ".join(problems) or "fine"))
             faults += len(problems)
