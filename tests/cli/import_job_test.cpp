@@ -73,6 +73,27 @@ TEST(ImportJob, WhatIsMissingOrCannotBePredictedIsNamed) {
   EXPECT_EQ(run_pleat({"import", "megatron-args", file, "--set", "TP"}).exit_code, 2);
 }
 
+TEST(ImportJob, OtherFrameworksFilesArePlans) {
+  const std::string folder = made_folder("other"), toml = folder + "/config.toml";
+  write_text(toml,
+             "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 4096\n"
+             "[parallelism]\ntensor_parallel_degree = 2\n[debug]\ndeterministic = true\n");
+  const Said titan = run_pleat({"import", "torchtitan", toml, "--gpus", "16", "-c", "h100-sxm"});
+  ASSERT_EQ(titan.exit_code, 0) << titan.err;
+  EXPECT_EQ(read_plan_document(titan.out, "out").plan.attention.dp, 8);
+  EXPECT_THAT(titan.err, HasSubstr("not priced: debug.deterministic: "));
+  const std::string json = folder + "/ds_config.json";
+  write_text(json, R"({"train_micro_batch_size_per_gpu": 2, "zero_optimization": {"stage": 3}})");
+  EXPECT_THAT(run_pleat({"import", "deepspeed", json, "--gpus", "8"}).err,
+              AllOf(HasSubstr("model: is the program's"), HasSubstr("--model NAME or FILE")));
+  const Said zero = run_pleat({"import", "deepspeed", json, "--gpus", "8", "--model", "llama3-8b",
+                               "-s", "8k", "-o", folder + "/plan.json"});
+  ASSERT_EQ(zero.exit_code, 0) << zero.err;
+  const Said priced = run_pleat({"predict", "--plan", folder + "/plan.json", "--json"});
+  EXPECT_EQ(priced.exit_code, 0) << priced.err;
+  EXPECT_EQ(run_pleat({"import", "nemo", json}).exit_code, 3);
+}
+
 TEST(Launch, WithoutASchedulerThereIsOneMessageAndNoFile) {
   const std::string folder = made_folder("plans"), plan = folder + "/plan.json";
   ASSERT_EQ(run_pleat({"import", "megatron-args", job_file(), "--cluster", "h100-sxm", "-o", plan})
