@@ -94,6 +94,8 @@ class NemoImport {
     for (const auto& [path, member] : from_)
       if (out.asked.contains(member) || !path.ends_with("." + member))
         static_cast<void>(r_.find(path));
+    if (!model_name_.empty() && !choices.model)
+      out.document.model.name = out.document.model_name = model_name_;
     for (std::string& line : assumed_) out.assumed.push_back(std::move(line));
     return out;
   }
@@ -178,6 +180,7 @@ class NemoImport {
       if (d.model.moe) set("moe_token_dispatcher_type", "alltoall");
       if (name.starts_with("DeepSeek") || name.starts_with("Qwen3"))
         set("moe_permute_fusion", "True");
+      model_name_ = c.model;
       assumed_.push_back(fmt::format("sizes of {} as {} has them", name, c.model));
       return;
     }
@@ -357,6 +360,7 @@ class NemoImport {
   Arguments values_;
   std::map<std::string, std::string> from_;  // by path, the member that it became
   std::vector<std::string> assumed_;
+  std::string model_name_;  // of the catalog
 };
 
 }  // namespace
