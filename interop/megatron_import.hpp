@@ -23,9 +23,10 @@ struct ImportedRun {
 
 // What the arguments do not say, or somebody knows better.
 struct ImportChoices {
-  int gpus = 0;            // 0: the argument world_size, which logs print
-  std::int64_t vocab = 0;  // 0: the arguments', else the tokenizer's
+  int gpus = 0;                    // 0: the argument world_size, which logs print
+  std::int64_t vocab = 0;          // 0: the arguments', else the tokenizer's
   std::optional<ModelSpec> model;  // in place of the arguments'
+  std::int64_t seq_len = 0;        // of files that do not say it
 };
 
 // `where` is the name of the file.

@@ -13,12 +13,13 @@
 namespace pleat {
 
 struct ImportOptions {
-  std::string kind;  // "megatron-log", "megatron-args", "megatron-bridge", "hf", "nccl-tests"
+  std::string kind;  // one of cli::import_kinds(), "megatron-log"
   std::vector<std::string> files;
   std::string model, cluster, profile, name, collective;
   int gpus = 0, ranks = 0;
   std::vector<std::string> set;  // of megatron-args, "NAME=VALUE"
   std::int64_t vocab = 0;
+  std::optional<std::int64_t> seq_len;  // of deepspeed, whose file does not say it
   int command = 0;
   int warmup = -1;  // -1: three lines, fewer when there are few
   OutputOptions output;
@@ -32,6 +33,7 @@ struct ImportOptions {
 void import_megatron_log(const ImportOptions&);
 void import_megatron_arguments(const ImportOptions&);
 void import_bridge_config(const ImportOptions&);
+void import_keyed_config(const ImportOptions&);  // torchtitan, deepspeed, nemo
 void import_nccl_tests(const ImportOptions&);
 
 }  // namespace pleat

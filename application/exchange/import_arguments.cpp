@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A Megatron command line, or a configuration of Megatron-Bridge: the plan that it means.
+// A Megatron command line, or a configuration of another framework: the plan that it means.
 #include <fmt/format.h>
 
 #include "application/exchange/import.hpp"
@@ -11,6 +11,7 @@
 #include "core/plan/constraints.hpp"
 #include "core/spec/catalog.hpp"
 #include "interop/bridge_import.hpp"
+#include "interop/keyed_import.hpp"
 #include "interop/yaml_text.hpp"
 
 namespace pleat {
@@ -66,6 +67,20 @@ void import_bridge_config(const ImportOptions& o) {
       interop::read_bridge_config(interop::read_yaml(read_text_file(path), path), path), choices,
       path);
   finish(o, run, {});
+}
+
+void import_keyed_config(const ImportOptions& o) {
+  check_output(o.output);
+  const std::string& path = only_file(o);
+  interop::ImportChoices choices{.gpus = o.gpus, .vocab = o.vocab, .model = {}};
+  choices.seq_len = o.seq_len.value_or(0);
+  if (!o.model.empty()) choices.model = load_model(o.model).model;
+  const interop::KeyedFormat format = o.kind == "torchtitan"  ? interop::KeyedFormat::torchtitan
+                                      : o.kind == "deepspeed" ? interop::KeyedFormat::deepspeed
+                                                              : interop::KeyedFormat::nemo;
+  interop::KeyedRun read = interop::import_keys(format, read_text_file(path), choices, path);
+  if (!o.model.empty()) read.run.document.model_name = o.model;
+  finish(o, read.run, read.unpriced);
 }
 
 }  // namespace pleat

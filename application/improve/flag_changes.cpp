@@ -9,16 +9,16 @@
 
 #include "core/plan/dispatcher_traits.hpp"
 #include "core/plan/numerics.hpp"
-#include "interop/exported.hpp"
 
 namespace pleat {
 namespace {
 
-std::map<std::string, std::vector<std::string>> settings_of(const PlanDocument& d) {
+std::map<std::string, std::vector<std::string>> settings_of(const PlanDocument& d,
+                                                            interop::Target target) {
   std::map<std::string, std::vector<std::string>> out;
   const interop::ExportContext context{d};
   interop::Exported e;
-  for (const interop::FieldRule& rule : interop::field_rules(interop::Target::megatron))
+  for (const interop::FieldRule& rule : interop::field_rules(target))
     if (rule.write != nullptr) rule.write(context, e);
   for (const interop::Setting& s : e.settings) out[s.name] = s.values;
   return out;
@@ -26,8 +26,9 @@ std::map<std::string, std::vector<std::string>> settings_of(const PlanDocument& 
 
 }  // namespace
 
-std::vector<FlagChange> flag_changes(const PlanDocument& before, const PlanDocument& after) {
-  const auto a = settings_of(before), b = settings_of(after);
+std::vector<FlagChange> flag_changes(const PlanDocument& before, const PlanDocument& after,
+                                     interop::Target target) {
+  const auto a = settings_of(before, target), b = settings_of(after, target);
   std::map<std::string, FlagChange> all;
   for (const auto& [flag, values] : a) all[flag] = {flag, values, {}, true, false};
   for (const auto& [flag, values] : b) {
@@ -50,12 +51,14 @@ std::string to_text(const FlagChange& c) {
   return fmt::format("{} {} -> {}", c.flag, before, after);
 }
 
-std::vector<std::string> change_risks(const Plan& a, const Plan& b) {
+std::vector<std::string> change_risks(const Plan& a, const Plan& b, interop::Target target) {
   std::vector<std::string> out;
   const auto add = [&](bool applies, const char* what) {
     if (applies) out.emplace_back(what);
   };
   add(!(numerics_of(a) == numerics_of(b)), "other number formats: compare losses");
+  add(b.micro_batch != a.micro_batch, "longer kernels, more activations at once");
+  if (target != interop::Target::megatron) return out;
   add(!(a.attention == b.attention) || !(a.expert == b.expert) || a.vpp != b.vpp ||
           a.layout != b.layout || a.sharding != b.sharding,
       "checkpoints must be distributed ones (--ckpt-format torch_dist) to be read again");
@@ -69,7 +72,6 @@ std::vector<std::string> change_risks(const Plan& a, const Plan& b) {
       "graphs keep memory of their own, and need --te-rng-tracker");
   add(b.overlap.tensor_parallel && !a.overlap.tensor_parallel,
       "user buffers of TransformerEngine need MPI or --tp-comm-bootstrap-backend nccl");
-  add(b.micro_batch != a.micro_batch, "longer kernels, more activations at once");
   return out;
 }
 

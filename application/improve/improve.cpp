@@ -9,13 +9,16 @@
 
 #include "application/exchange/watch.hpp"
 #include "application/explain/single_changes.hpp"
+#include "application/improve/keyed_job.hpp"
 #include "application/improve/script_patch.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
 #include "core/plan/constraints.hpp"
 #include "core/plan/numerics.hpp"
 #include "core/spec/catalog.hpp"
+#include "interop/bridge_import.hpp"
 #include "interop/megatron_log.hpp"
+#include "interop/yaml_text.hpp"
 #include "planner/plan.hpp"
 #include "planner/search/parallel_rounds.hpp"
 #include "planner/space/runtime_rules.hpp"
@@ -34,8 +37,6 @@ constexpr std::size_t kMostLog = std::size_t{1} << 30;
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
-
-bool is_plan_file(const std::string& file) { return file.ends_with(".json"); }
 
 Profile profile_of(const std::string& name, const std::string& cluster_name,
                    const ClusterSpec& cluster) {
@@ -64,31 +65,66 @@ void move_to(PlanDocument& d, int gpus, const std::string& file) {
 struct Job {
   PlanDocument document;
   std::vector<interop::NamedText> texts;
+  std::optional<KeyedJob> keyed;
 };
+
+void take_notes(interop::ImportedRun& run, std::vector<std::string>& unpriced, ImprovedJob& out) {
+  for (std::string& s : run.assumed) out.notes.push_back("assumed: " + std::move(s));
+  for (std::string& s : run.ignored) out.notes.push_back("no counterpart: " + std::move(s));
+  for (std::string& s : unpriced) out.notes.push_back("not priced: " + std::move(s));
+}
+
+// run_config.yaml of Megatron-Bridge, which is written anew by each run: it gets no patch.
+bool is_bridge(const std::string& file, const std::string& text) {
+  if (!file.ends_with(".yaml") && !file.ends_with(".yml")) return false;
+  const JsonValue root = interop::read_yaml(text, file);
+  const JsonValue* const model = root.find("model");
+  return model != nullptr && model->is_object() && root.find("train") != nullptr;
+}
 
 Job read_job(const ImproveOptions& o, ImprovedJob& out) {
   Job job;
   const std::string& file = o.job.files.front();
-  if (is_plan_file(file)) {
+  if (file.ends_with(".py")) {
+    throw_config_error(
+        ExitCode::bad_request, "FILE", "",
+        fmt::format("{} is Python, which is not run to be read", file),
+        "run_config.yaml beside the run's checkpoints is (of Megatron-Bridge; "
+        "logger.save_config_filepath names another place), or --to-yaml of NeMo-Run");
+  }
+  const std::string text = read_text_file(file);
+  if (const auto format = keyed_format(file, text)) {
+    job.keyed.emplace(*format, o.job, o.seq_len.value_or(0), text);
+    interop::KeyedRun read = job.keyed->read();
+    job.document = read.run.document;
+    job.texts.push_back({file, text});
+    out.framework = job.keyed->framework();
+    out.words = job.keyed->target();
+    take_notes(read.run, read.unpriced, out);
+    return job;
+  }
+  if (file.ends_with(".json")) {
     if (o.job.files.size() > 1)
       throw_config_error(ExitCode::bad_request, "FILE", "", "a plan file stands alone", "one file");
-    job.document = read_plan_document(read_text_file(file), file);
+    job.document = read_plan_document(text, file);
     if (o.job.gpus > 0 && o.job.gpus != job.document.gpus) move_to(job.document, o.job.gpus, file);
     return job;
   }
-  if (file.ends_with(".py") || file.ends_with(".toml")) {
-    throw_config_error(ExitCode::bad_request, "FILE", "",
-                       fmt::format("{} is not read: scripts and YAML files with arguments of "
-                                   "Megatron-LM, and plan files are",
-                                   file),
-                       "`pleat import megatron-log` reads what a run of it prints");
+  if (is_bridge(file, text)) {
+    interop::ImportChoices choices{.gpus = o.job.gpus, .vocab = o.job.vocab, .model = {}};
+    if (!o.job.model.empty()) choices.model = load_model(o.job.model).model;
+    interop::ImportedRun run = interop::import_arguments(
+        interop::read_bridge_config(interop::read_yaml(text, file), file), choices, file);
+    job.document = run.document;
+    out.framework = "Megatron-Bridge";
+    std::vector<std::string> none;
+    take_notes(run, none, out);
+    return job;
   }
   for (const std::string& f : o.job.files) job.texts.push_back({f, read_text_file(f)});
   MegatronJob read = read_megatron_job(o.job, job.texts);
   job.document = std::move(read.run.document);
-  for (std::string& s : read.run.assumed) out.notes.push_back("assumed: " + std::move(s));
-  for (std::string& s : read.run.ignored) out.notes.push_back("no counterpart: " + std::move(s));
-  for (std::string& s : read.unpriced) out.notes.push_back("not priced: " + std::move(s));
+  take_notes(read.run, read.unpriced, out);
   return job;
 }
 
@@ -115,10 +151,11 @@ PlanDocument document_of(const ImprovedJob& job, const Plan& plan) {
 
 Improvement improvement(const ImprovedJob& job, std::string what, const Plan& before,
                         const StepEstimate& was, const Plan& after, StepEstimate now) {
-  Improvement i{std::move(what), after, std::move(now), 0, 0, change_risks(before, after), {}};
+  Improvement i{
+      std::move(what), after, std::move(now), 0, 0, change_risks(before, after, job.words), {}};
   i.gain = 1 - i.estimate.step.base() / was.step.base();
   i.more_bytes = i.estimate.peak_bytes() - was.peak_bytes();
-  i.flags = flag_changes(document_of(job, before), document_of(job, after));
+  i.flags = flag_changes(document_of(job, before), document_of(job, after), job.words);
   const auto capacity = static_cast<double>(job.target.cluster.gpu.memory.base());
   if (static_cast<double>(i.estimate.peak_bytes()) > kNearlyFull * capacity)
     i.risks.emplace_back("less than 5% of the memory is left");
@@ -131,13 +168,17 @@ bool is_better(const StepEstimate& a, const StepEstimate& b) {
   return a.fits ? a.step < b.step : a.peak_bytes() < b.peak_bytes();
 }
 
-void change_one_by_one(const ImproveOptions& o, const Estimator& price, Clock::time_point begin,
-                       ImprovedJob& job) {
+void change_one_by_one(const ImproveOptions& o, const Estimator& price, const Job& read,
+                       Clock::time_point begin, ImprovedJob& job) {
   Plan plan = job.plan;
   StepEstimate now = job.estimate;
   for (int n = 0; n < o.changes && seconds_since(begin) < kShareOfChanges * o.seconds; ++n) {
     std::vector<PlanChange> changes = single_changes(job.target, plan);
     if (!o.numerics) std::erase_if(changes, [](const PlanChange& c) { return c.arithmetic; });
+    if (read.keyed)
+      std::erase_if(changes, [&](const PlanChange& c) {
+        return !read.keyed->can_say(document_of(job, c.plan));
+      });
     std::vector<StepEstimate> priced(changes.size());
     for_each_in_parallel(changes.size(), thread_count(o.threads),
                          [&](std::size_t i) { priced[i] = price(changes[i].plan); });
@@ -154,7 +195,23 @@ void change_one_by_one(const ImproveOptions& o, const Estimator& price, Clock::t
   }
 }
 
-void search_rest(const ImproveOptions& o, Clock::time_point begin, ImprovedJob& job) {
+// Towards what the framework runs; what its file cannot say all the same is left out behind.
+void pin_framework(const Job& read, SearchConfig& search) {
+  if (!read.keyed || read.keyed->target() == interop::Target::megatron) return;
+  search.top = 40;
+  search.offload = false;
+  search.pin<"dispatcher">() = {Dispatcher::alltoall};
+  search.pin<"etp">() = 1;
+  search.recompute_sets = {{}, {.modules = {}, .full = true, .layers = 0, .unit = 1}};
+  if (read.keyed->target() == interop::Target::deepspeed) {
+    search.pin<"pp">() = 1;
+    search.pin<"cp">() = 1;
+    search.recompute_sets = {{}};
+  }
+}
+
+void search_rest(const ImproveOptions& o, const Job& read, Clock::time_point begin,
+                 ImprovedJob& job) {
   const double left = o.seconds - seconds_since(begin);
   if (left < 0.2) return;
   PlanRequest request;
@@ -164,6 +221,7 @@ void search_rest(const ImproveOptions& o, Clock::time_point begin, ImprovedJob& 
   request.search.numerics = {numerics_of(job.plan)};
   request.search.time_limit = left;
   request.search.threads = o.threads;
+  pin_framework(read, request.search);
   request.search.progress = [&](const SearchProgress&) { return seconds_since(begin) < o.seconds; };
   SearchResult found;
   try {
@@ -174,16 +232,36 @@ void search_rest(const ImproveOptions& o, Clock::time_point begin, ImprovedJob& 
   job.searched_all = found.optimal;
   if (found.best.empty()) return;
   const StepEstimate& now = job.steps.empty() ? job.estimate : job.steps.back().estimate;
-  const Candidate& best = found.best.front();
+  const auto runs = [&](const Candidate& c) {
+    return !read.keyed || read.keyed->can_say(document_of(job, c.plan));
+  };
+  const auto first = std::find_if(found.best.begin(), found.best.end(), runs);
+  if (first == found.best.end()) return;
+  const Candidate& best = *first;
   const bool faster = best.estimate.step.base() < (1 - kLeastGain) * now.step.base();
   if (best.estimate.fits && (faster || !now.fits))
     job.best =
         improvement(job, "what a search found", job.plan, job.estimate, best.plan, best.estimate);
+  if (job.best && read.keyed) job.best->flags = read.keyed->in_keys(job.best->flags);
 }
 
 // The patched file is read again: what it does not say is said.
 void make_patch(const ImproveOptions& o, const Job& read, ImprovedJob& job) {
   if (read.texts.empty() || job.steps.empty()) return;
+  if (read.keyed) {
+    const PlanDocument wanted = document_of(job, job.steps.back().plan);
+    const std::string& before = read.texts.front().text;
+    const std::string after = read.keyed->file_for(wanted);
+    job.patch = unified_diff(before, after, read.texts.front().name);
+    try {
+      const Plan got = read.keyed->read_again(after).run.document.plan;
+      for (const FlagChange& c : flag_changes(document_of(job, got), wanted, job.words))
+        job.unpatched.push_back(to_text(c));
+    } catch (const ConfigError& e) {
+      job.unpatched.push_back(one_line(e));
+    }
+    return;
+  }
   const auto is_yaml = [](const std::string& name) {
     return name.ends_with(".yaml") || name.ends_with(".yml");
   };
@@ -226,17 +304,24 @@ ImprovedJob improve_job(const ImproveOptions& o,
   t.profile = profile_of(o.profile, cluster, t.cluster);
   t.gpus = d.gpus;
   job.plan = d.plan;
-  if (const char* const rule = refused_by(t.runtime, t.model, t.workload, job.plan, t.cluster.gpu))
+  if (job.words != interop::Target::megatron) {
+  } else if (const char* const rule =
+                 refused_by(t.runtime, t.model, t.workload, job.plan, t.cluster.gpu))
     job.refusal = why_refused(rule);
   const Estimator price(t.model, t.workload, t.cluster, t.profile, t.runtime);
   job.estimate = price(job.plan);
-  change_one_by_one(o, price, begin, job);
+  change_one_by_one(o, price, read, begin, job);
   if (!job.steps.empty())
-    job.flags = flag_changes(document_of(job, job.plan), document_of(job, job.steps.back().plan));
+    job.flags = flag_changes(document_of(job, job.plan), document_of(job, job.steps.back().plan),
+                             job.words);
+  if (read.keyed) {
+    for (Improvement& i : job.steps) i.flags = read.keyed->in_keys(i.flags);
+    job.flags = read.keyed->in_keys(job.flags);
+  }
   make_patch(o, read, job);
   job.seconds = seconds_since(begin);
   if (early) early(job);
-  search_rest(o, begin, job);
+  search_rest(o, read, begin, job);
   job.seconds = seconds_since(begin);
   return job;
 }

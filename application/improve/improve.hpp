@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// A job of Megatron-LM as it is, and the few flags to change: from its script, what each change
-// would gain, what it needs and what it risks, beside what a search finds in the time that is left.
+// A job as it is, and the few flags or keys to change: from its script (Megatron-LM) or its
+// configuration (torchtitan, DeepSpeed, NeMo, Megatron-Bridge), what each change would gain, what
+// it needs and what it risks, beside what a search finds in the time that is left.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,8 @@
 namespace pleat {
 
 struct ImproveOptions {
-  JobFiles job;  // scripts and YAML, or one plan file
+  JobFiles job;                         // scripts and YAML, or one configuration or plan file
+  std::optional<std::int64_t> seq_len;  // of DeepSpeed's files, which do not say it
   std::string cluster, profile, log;
   double seconds = 10;    // for all of it
   int changes = 6;        // at most, one after the other
@@ -42,7 +44,9 @@ struct ImprovedJob {
   Plan plan;  // as it is
   StepEstimate estimate;
   std::vector<std::string> notes;
-  std::string refusal;             // why Megatron-LM does not run it as it is; empty: it does
+  std::string framework = "Megatron-LM";
+  interop::Target words = interop::Target::megatron;  // whose flags the changes are
+  std::string refusal;             // why the framework does not run it as it is; empty: it does
   std::optional<double> measured;  // seconds of a step, the median of the log
   std::vector<Improvement> steps;
   std::vector<FlagChange> flags;    // of all steps together

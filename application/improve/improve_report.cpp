@@ -87,7 +87,7 @@ std::string improve_text(const ImprovedJob& job, std::size_t columns) {
                    columns);
   }
   if (!job.refusal.empty())
-    text += wrap_words("Megatron-LM does not run it: " + job.refusal, columns);
+    text += wrap_words(job.framework + " does not run it: " + job.refusal, columns);
   if (job.steps.empty()) return text + "\nno single change gains 0.3% or more\n";
   Table table{{{"change, one after the other", Align::left},
                {"step"},
@@ -147,6 +147,7 @@ JsonValue improve_json(const ImprovedJob& job) {
       .set("cluster", job.target.cluster.name)
       .set("gpus", job.target.gpus)
       .set("profile", job.target.profile.name)
+      .set("framework", job.framework)
       .set("plan", summary(job.plan))
       .set("as_it_is", estimate_json(job.estimate))
       .set("notes", values_json(job.notes));

@@ -9,6 +9,7 @@
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
 #include "cli/options/output_options.hpp"
+#include "cli/options/token_words.hpp"
 #include "core/spec/profile.hpp"
 
 namespace pleat::cli {
@@ -18,8 +19,10 @@ void add_import_command(CLI::App& app, Action& action) {
       "import", "Logs, command lines, configs and measurements of other programs");
   const auto o = std::make_shared<ImportOptions>();
   command
-      ->add_option("KIND", o->kind,
-                   "megatron-log, megatron-args, megatron-bridge, hf or nccl-tests")
+      ->add_option(
+          "KIND", o->kind,
+          "megatron-log, megatron-args, megatron-bridge, torchtitan, deepspeed, nemo, hf or "
+          "nccl-tests")
       ->required()
       ->check(one_of(import_kinds()));
   command
@@ -43,11 +46,13 @@ void add_import_command(CLI::App& app, Action& action) {
       ->check(in_range(1, 1000));
   command->add_option("--vocab-size", o->vocab, "Of megatron-args and -log: tokens, where none say")
       ->check(in_range(1, 1 << 28));
+  add_seq_len(*command, o->seq_len, "Of deepspeed: tokens of a sequence (default: 4096)");
   command->add_option("--warmup", o->warmup, "Iteration lines to drop (default: 3)")
       ->check(in_range(0, 1'000'000));
-  command->add_option("--collective", o->collective,
-                      "Of nccl-tests that do not print it: all_reduce, all_gather, reduce_scatter, "
-                      "all_to_all or send_recv")
+  command
+      ->add_option("--collective", o->collective,
+                   "Of nccl-tests that do not print it: all_reduce, all_gather, reduce_scatter, "
+                   "all_to_all or send_recv")
       ->check(offers({kCollectiveNames.begin(), kCollectiveNames.end()}));
   command->add_option("--ranks", o->ranks, "Of nccl-tests that do not list them")
       ->check(in_range(2, 1 << 20));
@@ -61,6 +66,9 @@ void add_import_command(CLI::App& app, Action& action) {
       "  pleat import megatron-args train.sh --set TP=4 --set NNODES=16\n"
       "  pleat import megatron-args run.sh sbatch.sh runtime.conf model.yaml --command 1\n"
       "  pleat import megatron-bridge checkpoints/iter_0000100/run_config.yaml --gpus 64\n"
+      "  pleat import torchtitan train_configs/llama3_70b.toml --gpus 256\n"
+      "  pleat import deepspeed ds_config.json --model qwen3-30b-a3b --gpus 64 -s 8k\n"
+      "  pleat import nemo pretrain.yaml --cluster h100-sxm\n"
       "  pleat import hf ./Qwen3-30B-A3B\n"
       "  pleat import nccl-tests all_reduce.txt alltoall.txt --cluster h100-sxm --name ours -o "
       "ours/");

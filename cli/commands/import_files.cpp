@@ -33,7 +33,8 @@ void import_hugging_face(const ImportOptions& o) {
 
 const std::vector<std::string>& import_kinds() {
   static const std::vector<std::string> kinds{"megatron-log", "megatron-args", "megatron-bridge",
-                                              "hf", "nccl-tests"};
+                                              "torchtitan",   "deepspeed",     "nemo",
+                                              "hf",           "nccl-tests"};
   return kinds;
 }
 
@@ -44,6 +45,8 @@ void import_files(const ImportOptions& o) {
     import_megatron_arguments(o);
   else if (o.kind == "megatron-bridge")
     import_bridge_config(o);
+  else if (o.kind == "torchtitan" || o.kind == "deepspeed" || o.kind == "nemo")
+    import_keyed_config(o);
   else if (o.kind == "hf")
     import_hugging_face(o);
   else

@@ -10,6 +10,7 @@
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
 #include "cli/options/output_options.hpp"
+#include "cli/options/token_words.hpp"
 #include "console/output.hpp"
 #include "console/terminal.hpp"
 #include "console/write_file.hpp"
@@ -39,12 +40,14 @@ void run_improve(const ImproveCommand& c) {
 
 void add_improve_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "improve", "The few flags of a Megatron-LM job to change, with gain, memory and a patch");
+      "improve",
+      "The few flags or keys of a training job to change, with gain, memory and a patch");
   const auto c = std::make_shared<ImproveCommand>();
   ImproveOptions& o = c->improve;
   command
       ->add_option("FILE", o.job.files,
-                   "The job's script with what it reads, a YAML file of arguments, or a plan file")
+                   "The job's script with what it reads, a YAML file of arguments, config.toml of "
+                   "torchtitan, ds_config.json, YAML of NeMo or Megatron-Bridge, or a plan file")
       ->required();
   command->add_option("-c,--cluster", o.cluster, "Where it runs (default: h100-sxm, or the plan's)")
       ->check(offers_configs(ConfigKind::cluster));
@@ -63,6 +66,7 @@ void add_improve_command(CLI::App& app, Action& action) {
       ->check(in_range(1, 1000));
   command->add_option("--vocab-size", o.job.vocab, "Tokens, where the arguments do not say")
       ->check(in_range(1, 1 << 28));
+  add_seq_len(*command, o.seq_len, "Of ds_config.json: tokens of a sequence (default: 4096)");
   command->add_option("--seconds", o.seconds, "Time for the answer, the search's with it")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 86'400.0));
@@ -79,6 +83,8 @@ void add_improve_command(CLI::App& app, Action& action) {
       "Examples:\n"
       "  pleat improve train.sh --gpus 64 --cluster h100-sxm --log train.log\n"
       "  pleat improve train.sh --set TP=4 -o faster.patch && patch -p0 < faster.patch\n"
+      "  pleat improve config.toml --gpus 64\n"
+      "  pleat improve ds_config.json --model qwen3-30b-a3b --gpus 64\n"
       "  pleat improve plan.json");
   command->callback([&action, c] { action = [c] { run_improve(*c); }; });
 }

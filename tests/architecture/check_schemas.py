@@ -20,6 +20,7 @@ SCHEMAS = {
     "numerics": "numerics.schema.json",
     "interop": "interop.schema.json",
     "unread_flags": "unread_flags.schema.json",
+    "unread_keys": "unread_keys.schema.json",
     "models": None,  # Hugging Face config.json
     "validation": None,
 }

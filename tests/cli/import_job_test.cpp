@@ -73,6 +73,27 @@ TEST(ImportJob, WhatIsMissingOrCannotBePredictedIsNamed) {
   EXPECT_EQ(run_pleat({"import", "megatron-args", file, "--set", "TP"}).exit_code, 2);
 }
 
+TEST(ImportJob, OtherFrameworksFilesArePlans) {
+  const std::string folder = made_folder("other"), toml = folder + "/config.toml";
+  write_text(toml,
+             "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nseq_len = 4096\n"
+             "[parallelism]\ntensor_parallel_degree = 2\n[debug]\ndeterministic = true\n");
+  const Said titan = run_pleat({"import", "torchtitan", toml, "--gpus", "16", "-c", "h100-sxm"});
+  ASSERT_EQ(titan.exit_code, 0) << titan.err;
+  EXPECT_EQ(read_plan_document(titan.out, "out").plan.attention.dp, 8);
+  EXPECT_THAT(titan.err, HasSubstr("not priced: debug.deterministic: "));
+  const std::string json = folder + "/ds_config.json";
+  write_text(json, R"({"train_micro_batch_size_per_gpu": 2, "zero_optimization": {"stage": 3}})");
+  EXPECT_THAT(run_pleat({"import", "deepspeed", json, "--gpus", "8"}).err,
+              AllOf(HasSubstr("model: is the program's"), HasSubstr("--model NAME or FILE")));
+  const Said zero = run_pleat({"import", "deepspeed", json, "--gpus", "8", "--model", "llama3-8b",
+                               "-s", "8k", "-o", folder + "/plan.json"});
+  ASSERT_EQ(zero.exit_code, 0) << zero.err;
+  const Said priced = run_pleat({"predict", "--plan", folder + "/plan.json", "--json"});
+  EXPECT_EQ(priced.exit_code, 0) << priced.err;
+  EXPECT_EQ(run_pleat({"import", "nemo", json}).exit_code, 3);
+}
+
 TEST(Launch, WithoutASchedulerThereIsOneMessageAndNoFile) {
   const std::string folder = made_folder("plans"), plan = folder + "/plan.json";
   ASSERT_EQ(run_pleat({"import", "megatron-args", job_file(), "--cluster", "h100-sxm", "-o", plan})
@@ -195,8 +216,48 @@ TEST(Improve, PlanFilesAreTakenAndOthersAreNamed) {
   write_text(test_folder() + "/recipe.py", "x = 1\n");
   const Said python = run_pleat({"improve", test_folder() + "/recipe.py"});
   EXPECT_EQ(python.exit_code, 2);
-  EXPECT_THAT(python.err, HasSubstr("is not read"));
+  EXPECT_THAT(python.err, AllOf(HasSubstr("recipe.py is Python, which is not run to be read"),
+                                HasSubstr("run_config.yaml beside the run's checkpoints")));
   EXPECT_EQ(run_pleat({"improve", test_folder() + "/none.sh"}).exit_code, 5);
+}
+
+// The patched file is read as the plan that was wanted: nothing is left to do by hand.
+void expect_improved(const std::string& file, const std::vector<std::string>& more,
+                     const std::string& line) {
+  std::vector<std::string> words{"improve", file,        "-c", "h100-sxm", "--seconds",
+                                 "4",       "--changes", "2",  "--json"};
+  words.insert(words.end(), more.begin(), more.end());
+  const Said run = run_pleat(words);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const JsonValue json = parse_json(run.out, "out");
+  EXPECT_FALSE(json.find("changes")->items().empty());
+  EXPECT_TRUE(json.find("not_in_patch")->items().empty()) << run.out;
+  ASSERT_NE(json.find("patch"), nullptr) << run.out;
+  EXPECT_THAT(json.find("patch")->dump(0), HasSubstr(line));
+}
+
+TEST(Improve, ConfigurationsOfOtherFrameworksGetPatchesInTheirSyntax) {
+  const std::string toml = test_folder() + "/config.toml";
+  write_text(toml,
+             "[model]\nname = \"llama3\"\nflavor = \"8B\"  # the small one\n[training]\n"
+             "local_batch_size = 1\nseq_len = 4096\nglobal_batch_size = 64\n[parallelism]\n"
+             "tensor_parallel_degree = 4\n[activation_checkpoint]\nmode = \"none\"\n");
+  expect_improved(toml, {"--gpus", "16"}, "+tensor_parallel_degree = ");
+  const std::string json = test_folder() + "/ds_config.json";
+  write_text(json,
+             "{\n  \"train_micro_batch_size_per_gpu\": 1,\n  \"gradient_accumulation_steps\": 8,\n"
+             "  \"bf16\": {\"enabled\": true},\n  \"tensor_parallel\": {\"autotp_size\": 4},\n"
+             "  \"zero_optimization\": {\"stage\": 3}\n}\n");
+  expect_improved(json, {"--gpus", "16", "--model", "llama3-8b"}, "+  \\\"gradient_accumulation");
+  const std::string yaml = test_folder() + "/nemo.yaml";
+  write_text(
+      yaml,
+      "data:\n  global_batch_size: 64\n  micro_batch_size: 1\n  seq_length: 4096\n"
+      "model:\n  config:\n    _target_: nemo.collections.llm.gpt.model.llama.Llama3Config8B\n"
+      "optim:\n  config:\n    use_distributed_optimizer: true\n    bf16: true\n"
+      "trainer:\n  devices: 8\n  num_nodes: 2\n  precision: bf16-mixed\n  strategy:\n"
+      "    tensor_model_parallel_size: 4\n    sequence_parallel: true\n");
+  expect_improved(yaml, {}, "+    tensor_model_parallel_size: ");
 }
 
 }  // namespace
