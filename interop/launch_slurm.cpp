@@ -69,11 +69,11 @@ export BIND
 
 // The values are expanded by the shell of each rank, not by this one.
 constexpr const char* kNearGpu =
-    R"(near=(); bus="$(nvidia-smi -i "$SLURM_LOCALID" --query-gpu=pci.bus_id )"
-    R"(--format=csv,noheader 2>/dev/null)"; bus="${bus,,}"; )"
-    R"(node="$(cat "/sys/bus/pci/devices/${bus#0000}/numa_node" 2>/dev/null)"; )"
-    R"(if [[ "$BIND" == 1 && "${node:--1}" -ge 0 ]] && command -v numactl >/dev/null; )"
-    R"(then near=(numactl "--cpunodebind=$node" "--membind=$node"); fi; )";
+    R"sh(near=(); bus="$(nvidia-smi -i "$SLURM_LOCALID" --query-gpu=pci.bus_id )sh"
+    R"sh(--format=csv,noheader 2>/dev/null)"; bus="${bus,,}"; )sh"
+    R"sh(node="$(cat "/sys/bus/pci/devices/${bus#0000}/numa_node" 2>/dev/null)"; )sh"
+    R"sh(if [[ "$BIND" == 1 && "${node:--1}" -ge 0 ]] && command -v numactl >/dev/null; )sh"
+    R"sh(then near=(numactl "--cpunodebind=$node" "--membind=$node"); fi; )sh";
 constexpr const char* kMegatronRank =
     R"(export RANK="$SLURM_PROCID" LOCAL_RANK="$SLURM_LOCALID" WORLD_SIZE="$SLURM_NTASKS"; )";
 
