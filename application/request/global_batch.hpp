@@ -17,7 +17,8 @@ struct GlobalBatch {
   [[nodiscard]] std::int64_t of(std::int64_t seq_len) const;
 };
 
-// How many tokens are to be trained on, where a command tells the days that they take: "15T". Empty text: nothing. ConfigError (bad_request) if it is no number of tokens.
+// How many tokens are to be trained on, where a command tells the days that they take: "15T". Empty
+// text: nothing. ConfigError (bad_request) if it is no number of tokens.
 [[nodiscard]] std::optional<double> read_tokens(const std::string&);
 
 }  // namespace pleat
