@@ -3,10 +3,14 @@
 #include "cli/pin_options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
 
 #include "application/request/typed_fields.hpp"
 #include "cli/option_choices.hpp"
-#include "cli/pin_numbers.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -72,6 +76,49 @@ void add_pin_options(CLI::App& command, PinWords& given) {
       add_choice_pin(command, name, values, help, offered_words(field));
     }
   });
+}
+
+namespace {
+
+constexpr std::size_t kMostNumbers = 4096;  // of a pin
+
+std::optional<int> whole_number(const std::string& text) {
+  int value = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+std::vector<int> parse_numbers(const std::vector<std::string>& words, const std::string& flag,
+                               int least, int most) {
+  std::vector<int> numbers;
+  for (const std::string& word : words) {
+    const std::size_t dots = word.find("..");
+    const auto first = whole_number(word.substr(0, dots));
+    const auto last = dots == std::string::npos ? first : whole_number(word.substr(dots + 2));
+    if (!first || !last) {
+      throw CLI::ValidationError(
+          flag, fmt::format("'{}' is neither a whole number nor a range such as 2..8", word));
+    }
+    if (*first < least || *last > most || *first > most) {
+      throw CLI::ValidationError(
+          flag, fmt::format("Value {} not in range [{} - {}]", word, least, most));
+    }
+    if (*last < *first) {
+      throw CLI::ValidationError(
+          flag, fmt::format("the range {} is empty: {}..{}?", word, *last, *first));
+    }
+    if (static_cast<std::size_t>(*last - *first) >= kMostNumbers - numbers.size()) {
+      throw CLI::ValidationError(flag, fmt::format("more than {} numbers", kMostNumbers));
+    }
+    for (int n = *first; n <= *last; ++n) {
+      if (std::ranges::find(numbers, n) == numbers.end()) numbers.push_back(n);
+    }
+  }
+  return numbers;
 }
 
 }  // namespace pleat::cli

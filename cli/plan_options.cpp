@@ -7,8 +7,7 @@
 #include "application/request/plan_values.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
-#include "cli/options/routing_options.hpp"
-#include "cli/options/token_words.hpp"
+#include "cli/options/shared_options.hpp"
 
 namespace pleat::cli {
 namespace {

@@ -56,13 +56,20 @@ class Estimator::Memory {
         per_token_(model_flops_per_token(model_, attended_length(workload_),
                                          FlopsConvention::bridge)) {}
 
+  // At the clock that the step itself lets the GPU sustain.
   StepEstimate estimate(const Plan& plan) {
-    const ClusterView view = view_cluster(cluster_, plan);
-    const std::shared_ptr<const ScheduleTable> table = table_of(plan);
-    if (!plan.stages.empty()) return estimate_apart(plan, view, *table);
-    Parts parts{plan, view, layers_of(plan, view), layout_of(plan)};
-    return settled([&](int clock, StepDetail detail) {
-      return step_of(plan, *records_at(clock, parts), *table, profile_at(clock), detail);
+    return priced(plan, [&](const auto& at_clock) {
+      return at_clock(settled_clock(at_clock), StepDetail::whole);
+    });
+  }
+
+  int clock(const Plan& plan) {
+    return priced(plan, [&](const auto& at_clock) { return settled_clock(at_clock); });
+  }
+
+  Seconds step_at(const Plan& plan, int clock) {
+    return priced(plan, [&](const auto& at_clock) {
+      return at_clock(clock, StepDetail::duty).step;
     });
   }
 
@@ -95,9 +102,22 @@ class Estimator::Memory {
     std::vector<std::optional<StageProgram>> programs = {};
   };
 
+  // Hands `ask` what prices the plan at a clock.
+  template <class Ask>
+  auto priced(const Plan& plan, const Ask& ask) {
+    const ClusterView view = view_cluster(cluster_, plan);
+    const std::shared_ptr<const ScheduleTable> table = table_of(plan);
+    if (!plan.stages.empty()) return priced_apart(plan, view, *table, ask);
+    Parts parts{plan, view, layers_of(plan, view), layout_of(plan)};
+    return ask([&](int clock, StepDetail detail) {
+      return step_of(plan, *records_at(clock, parts), *table, profile_at(clock), detail);
+    });
+  }
+
   // Stages that differ are each a stage of the plan in which all do what it does.
-  StepEstimate estimate_apart(const Plan& plan, const ClusterView& view,
-                              const ScheduleTable& table) {
+  template <class Ask>
+  auto priced_apart(const Plan& plan, const ClusterView& view, const ScheduleTable& table,
+                    const Ask& ask) {
     std::vector<Plan> plans;
     std::vector<std::size_t> of_stage;
     for (int s = 0; s < plan.attention.pp; ++s) {
@@ -110,7 +130,7 @@ class Estimator::Memory {
     for (const Plan& own : plans) {
       parts.push_back({own, view, layers_of(own, view), layout_of(own)});
     }
-    return settled([&](int clock, StepDetail detail) {
+    return ask([&](int clock, StepDetail detail) {
       std::vector<std::shared_ptr<const StageRecords>> known;
       for (Parts& p : parts) known.push_back(records_at(clock, p));
       StageRecords stages;
@@ -119,12 +139,10 @@ class Estimator::Memory {
     });
   }
 
-  // At the clock that the step itself lets the GPU sustain.
   template <class AtClock>
-  StepEstimate settled(const AtClock& at_clock) {
-    if (burst_.sustained_clock.duty_slope <= 0) return at_clock(kClockSteps, StepDetail::whole);
-    const StepEstimate burst = at_clock(kClockSteps, StepDetail::duty);
-    return at_clock(sustained_clock(burst_.sustained_clock, burst), StepDetail::whole);
+  int settled_clock(const AtClock& at_clock) {
+    if (burst_.sustained_clock.duty_slope <= 0) return kClockSteps;
+    return sustained_clock(burst_.sustained_clock, at_clock(kClockSteps, StepDetail::duty));
   }
 
   Layers& layers_of(const Plan& plan, const ClusterView& view) {
@@ -249,6 +267,12 @@ Estimator::Estimator(ModelSpec model, WorkloadSpec workload, ClusterSpec cluster
 Estimator::~Estimator() = default;
 
 StepEstimate Estimator::operator()(const Plan& plan) const { return memory_->estimate(plan); }
+
+int Estimator::clock(const Plan& plan) const { return memory_->clock(plan); }
+
+Seconds Estimator::step_at(const Plan& plan, int clock) const {
+  return memory_->step_at(plan, clock);
+}
 
 PlanParts Estimator::parts(const Plan& plan) const { return memory_->parts(plan); }
 

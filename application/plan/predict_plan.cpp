@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "application/request/global_batch.hpp"
 #include "application/request/request.hpp"
-#include "application/request/token_count.hpp"
 #include "planner/space/runtime_rules.hpp"
 
 namespace pleat {

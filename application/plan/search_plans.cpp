@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "application/request/given_recipes.hpp"
-#include "application/request/token_count.hpp"
+#include "application/request/global_batch.hpp"
 #include "console/wrap.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/report/what_would_fit.hpp"

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/diagnostics.hpp"
+#include "planner/capacity/amounts.hpp"
 
 namespace pleat {
 
@@ -17,6 +18,21 @@ std::int64_t GlobalBatch::of(std::int64_t seq_len) const {
                                  seq_len),
                      below > 0 ? fmt::format("{} or {} sequences", below, below + 1)
                                : std::string("1 sequence"));
+}
+
+std::optional<double> read_tokens(const std::string& text) {
+  constexpr double kMost = 1e18;  // more than any job
+  if (text.empty()) return {};
+  const ParsedAmount tokens = parse_count(text);
+  const auto refuse = [](const std::string& problem) {
+    throw_config_error(ExitCode::bad_request, "--tokens", "", problem,
+                       "a number with k, M, B or T, for example 15T");
+  };
+  if (!tokens.value) refuse(tokens.problem);
+  if (!(*tokens.value >= 1 && *tokens.value <= kMost)) {
+    refuse(fmt::format("{} is not in the range of 1 to {:.0e}", text, kMost));
+  }
+  return tokens.value;
 }
 
 }  // namespace pleat

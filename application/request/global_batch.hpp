@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace pleat {
 
@@ -15,5 +16,9 @@ struct GlobalBatch {
   // In sequences of this length; ConfigError (bad_request) if the tokens do not make whole ones.
   [[nodiscard]] std::int64_t of(std::int64_t seq_len) const;
 };
+
+// How many tokens are to be trained on, where a command tells the days that they take: "15T". Empty
+// text: nothing. ConfigError (bad_request) if it is no number of tokens.
+[[nodiscard]] std::optional<double> read_tokens(const std::string&);
 
 }  // namespace pleat

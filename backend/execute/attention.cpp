@@ -3,7 +3,6 @@
 #include "backend/execute/attention.hpp"
 
 #include "backend/execute/attention_operands.hpp"
-#include "backend/execute/attention_pieces.hpp"
 #include "backend/execute/execution.hpp"
 #include "backend/execute/sequences.hpp"
 #include "backend/runtime/views.hpp"

@@ -10,8 +10,7 @@
 #include "cli/numerics_options.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
-#include "cli/options/routing_options.hpp"
-#include "cli/options/token_words.hpp"
+#include "cli/options/shared_options.hpp"
 
 namespace pleat::cli {
 namespace {

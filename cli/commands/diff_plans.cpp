@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "application/exchange/export_target.hpp"
+#include "application/exchange/exported_plan.hpp"
 #include "application/request/request.hpp"
 #include "cli/plan_options.hpp"
 #include "console/output.hpp"

@@ -4,11 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "application/exchange/export_target.hpp"
 #include "application/exchange/exported_plan.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/option_choices.hpp"
-#include "cli/options/output_options.hpp"
+#include "cli/options/shared_options.hpp"
 #include "console/output.hpp"
 #include "console/write_file.hpp"
 #include "core/json/text_file.hpp"

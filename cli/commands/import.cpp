@@ -8,8 +8,7 @@
 #include "cli/commands/import_files.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
-#include "cli/options/output_options.hpp"
-#include "cli/options/token_words.hpp"
+#include "cli/options/shared_options.hpp"
 #include "core/spec/profile.hpp"
 
 namespace pleat::cli {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "application/exchange/export_target.hpp"
+#include "application/exchange/exported_plan.hpp"
 #include "application/launch/follow_job.hpp"
 #include "application/launch/plan_launch.hpp"
 #include "application/launch/slurm_job.hpp"
@@ -13,7 +13,7 @@
 #include "cli/config/option_defaults.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
-#include "cli/options/output_options.hpp"
+#include "cli/options/shared_options.hpp"
 #include "console/output.hpp"
 #include "console/write_file.hpp"
 #include "core/diagnostics.hpp"

@@ -4,8 +4,8 @@
 
 #include "application/plan/predict_plan.hpp"
 #include "cli/report/explain_report.hpp"
+#include "cli/report/found_plans_json.hpp"
 #include "cli/report/html/predict_page.hpp"
-#include "cli/report/predicted_plan_json.hpp"
 #include "cli/report/run_commands.hpp"
 #include "cli/report/step_report.hpp"
 #include "console/output.hpp"

@@ -10,7 +10,6 @@
 #include "core/quantity.hpp"
 #include "planner/capacity/placement.hpp"
 #include "planner/reliability/checkpoint.hpp"
-#include "planner/reliability/save_interval.hpp"
 
 namespace pleat {
 namespace {

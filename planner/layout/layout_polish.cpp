@@ -70,13 +70,14 @@ class LayoutPolish {
                          .vpp = from.plan.vpp,
                          .kind = from.plan.schedule};
     const std::vector<bool> busy = stages_on(order, busiest_rank(from.estimate));
+    const int clock = estimator_.clock(from.plan);
     std::optional<Candidate> best;
     for (std::size_t i = 0; i < stages.size(); ++i) {
       if ((off_busiest && !busy[i]) || stages[i].layers == 0) continue;
       for (std::size_t j = 0; j < stages.size(); ++j) {
         if (j == i || (off_busiest && busy[j])) continue;
         const Candidate& so_far = best ? *best : from;
-        auto better = if_better(from.plan, with_move(stages, i, j), so_far.estimate);
+        auto better = if_better(from.plan, with_move(stages, i, j), so_far.estimate, clock);
         if (better) best = std::move(better);
       }
     }
@@ -96,10 +97,11 @@ class LayoutPolish {
     return best;
   }
 
-  // The plan with that layout, if it is valid and its value lower.
+  // The plan with that layout, if it is valid and its value lower. `clock` is that of `plan`; a
+  // layout that is no faster at it is not priced in full.
   [[nodiscard]] std::optional<Candidate> if_better(const Plan& plan,
                                                    const std::vector<VirtualStage>& stages,
-                                                   const StepEstimate& than) const {
+                                                   const StepEstimate& than, int clock) const {
     Candidate moved{plan, {}};
     moved.plan.layout = to_layout_string(stages);
     if (!violations({problem_.model, problem_.workload, moved.plan, config_.gpus}).empty())
@@ -108,6 +110,7 @@ class LayoutPolish {
     // Most moves only make another rank the busiest. Their bound shows that and is cheaper than a
     // price.
     if (bounds_.own(moved.plan, than.step).step > than.step) return std::nullopt;
+    if (!config_.robust && estimator_.step_at(moved.plan, clock) >= than.step) return std::nullopt;
     moved.estimate = estimator_(moved.plan);
     if (moved.estimate.peak_bytes() > limits_.usable) return std::nullopt;
     if (limits_.host > 0 && moved.estimate.host_bytes > limits_.host) return std::nullopt;

@@ -18,7 +18,6 @@
 #include "cli/report/catalog_report.hpp"
 #include "cli/report/found_plans_json.hpp"
 #include "cli/report/model_report.hpp"
-#include "cli/report/predicted_plan_json.hpp"
 #include "cli/report/validation/validation_report.hpp"
 #include "console/wrap.hpp"
 #include "core/diagnostics.hpp"

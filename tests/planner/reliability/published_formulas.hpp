@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "planner/reliability/save_interval.hpp"
+#include "planner/reliability/checkpoint.hpp"
 
 namespace pleat::test {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "planner/reliability/checkpoint.hpp"
 #include "planner/reliability/finish_time.hpp"
-#include "planner/reliability/save_interval.hpp"
 #include "tests/planner/reliability/published_formulas.hpp"
 #include "tests/planner/reliability/simulated_run.hpp"
 

@@ -8,7 +8,6 @@
 
 #include "planner/reliability/checkpoint.hpp"
 #include "planner/reliability/renewal.hpp"
-#include "planner/reliability/save_interval.hpp"
 #include "planner/reliability/spares.hpp"
 #include "tests/planner/reliability/published_formulas.hpp"
 

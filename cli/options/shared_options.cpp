@@ -1,10 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/options/token_words.hpp"
+#include "cli/options/shared_options.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <charconv>
+
+#include "cli/option_checks.hpp"
+#include "cli/option_choices.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -55,6 +59,27 @@ CLI::Option* add_global_batch(CLI::App& app, GlobalBatch& batch, const std::stri
   };
   return app.add_option_function<std::string>(
       "-b,--global-batch", read, description + "; with k or M tokens, 4M with 4k are 1024");
+}
+
+void add_routing_options(CLI::App& app, RoutingOptions& o, const char* group) {
+  app.add_option(
+         "--routing", o.routing,
+         "How tokens spread over experts: balanced; natural, as the model's router is trained, or "
+         "aux-loss, aux-loss-free, untrained; or a file of loads by layer and expert, for "
+         "example a log of `pleat train --log-json` (default: balanced)")
+      ->check(offers({"balanced", "natural", "aux-loss", "aux-loss-free", "untrained"}))
+      ->group(group);
+  app.add_option(
+         "--imbalance", o.imbalance,
+         "Tokens of the busiest rank of an expert-parallel group over the mean, for example 1.3")
+      ->check(in_range(1.0, 1e6))
+      ->group(group);
+}
+
+void add_output_options(CLI::App& command, OutputOptions& o, const std::string& what) {
+  command.add_option("-o,--out", o.file, "Write " + what + " to this file (default: stdout)");
+  command.add_flag("--force", o.force, "Replace a file that is there");
+  command.add_flag("--dry-run", o.dry_run, "Write nothing, say what would be written");
 }
 
 }  // namespace pleat::cli
