@@ -58,19 +58,23 @@ class Estimator::Memory {
 
   // At the clock that the step itself lets the GPU sustain.
   StepEstimate estimate(const Plan& plan) {
-    return priced(plan, [&](const auto& at_clock) {
-      return at_clock(settled_clock(at_clock), StepDetail::whole);
+    StepEstimate found;
+    price(plan, [&](const auto& at_clock) {
+      found = at_clock(settled_clock(at_clock), StepDetail::whole);
     });
+    return found;
   }
 
   int clock(const Plan& plan) {
-    return priced(plan, [&](const auto& at_clock) { return settled_clock(at_clock); });
+    int found = kClockSteps;
+    price(plan, [&](const auto& at_clock) { found = settled_clock(at_clock); });
+    return found;
   }
 
   Seconds step_at(const Plan& plan, int clock) {
-    return priced(plan, [&](const auto& at_clock) {
-      return at_clock(clock, StepDetail::duty).step;
-    });
+    Seconds found;
+    price(plan, [&](const auto& at_clock) { found = at_clock(clock, StepDetail::duty).step; });
+    return found;
   }
 
   PlanStages stages(const Plan& plan) {
@@ -104,20 +108,20 @@ class Estimator::Memory {
 
   // Hands `ask` what prices the plan at a clock.
   template <class Ask>
-  auto priced(const Plan& plan, const Ask& ask) {
+  void price(const Plan& plan, const Ask& ask) {
     const ClusterView view = view_cluster(cluster_, plan);
     const std::shared_ptr<const ScheduleTable> table = table_of(plan);
-    if (!plan.stages.empty()) return priced_apart(plan, view, *table, ask);
+    if (!plan.stages.empty()) return price_apart(plan, view, *table, ask);
     Parts parts{plan, view, layers_of(plan, view), layout_of(plan)};
-    return ask([&](int clock, StepDetail detail) {
+    ask([&](int clock, StepDetail detail) {
       return step_of(plan, *records_at(clock, parts), *table, profile_at(clock), detail);
     });
   }
 
   // Stages that differ are each a stage of the plan in which all do what it does.
   template <class Ask>
-  auto priced_apart(const Plan& plan, const ClusterView& view, const ScheduleTable& table,
-                    const Ask& ask) {
+  void price_apart(const Plan& plan, const ClusterView& view, const ScheduleTable& table,
+                   const Ask& ask) {
     std::vector<Plan> plans;
     std::vector<std::size_t> of_stage;
     for (int s = 0; s < plan.attention.pp; ++s) {
@@ -130,7 +134,7 @@ class Estimator::Memory {
     for (const Plan& own : plans) {
       parts.push_back({own, view, layers_of(own, view), layout_of(own)});
     }
-    return ask([&](int clock, StepDetail detail) {
+    ask([&](int clock, StepDetail detail) {
       std::vector<std::shared_ptr<const StageRecords>> known;
       for (Parts& p : parts) known.push_back(records_at(clock, p));
       StageRecords stages;
