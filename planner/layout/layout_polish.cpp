@@ -21,6 +21,9 @@ constexpr int kMostMoves = 64;
 constexpr int kFewStages = 16;  // up to here a layer may move between any two stages
 constexpr int kVeryFew = 6;     // up to here two layers may move at once
 
+// What a layout may gain by a clock of its own, in steps of 1 / 1024 of a clock.
+constexpr double kOwnClock = 1.001;
+
 int stages_of(const Plan& plan) { return plan.attention.pp * plan.vpp; }
 
 class LayoutPolish {
@@ -98,7 +101,7 @@ class LayoutPolish {
   }
 
   // The plan with that layout, if it is valid and its value lower. `clock` is that of `plan`; a
-  // layout that is no faster at it is not priced in full.
+  // layout that is clearly no faster at it is not priced in full.
   [[nodiscard]] std::optional<Candidate> if_better(const Plan& plan,
                                                    const std::vector<VirtualStage>& stages,
                                                    const StepEstimate& than, int clock) const {
@@ -110,7 +113,9 @@ class LayoutPolish {
     // Most moves only make another rank the busiest. Their bound shows that and is cheaper than a
     // price.
     if (bounds_.own(moved.plan, than.step).step > than.step) return std::nullopt;
-    if (!config_.robust && estimator_.step_at(moved.plan, clock) >= than.step) return std::nullopt;
+    if (!config_.robust && estimator_.step_at(moved.plan, clock) >= than.step * kOwnClock) {
+      return std::nullopt;
+    }
     moved.estimate = estimator_(moved.plan);
     if (moved.estimate.peak_bytes() > limits_.usable) return std::nullopt;
     if (limits_.host > 0 && moved.estimate.host_bytes > limits_.host) return std::nullopt;
