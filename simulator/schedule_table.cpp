@@ -17,6 +17,7 @@ class Tabulator {
         next_(table.orders.size()) {
     t_.cells = 2 * (last_ + 1) * t_.shape.microbatches;
     done_.resize(static_cast<std::size_t>(t_.cells));
+    for (const std::vector<Slot>& order : t_.orders) turns_.push_back(turns_of(order));
     t_.work.resize(t_.orders.size());
     t_.times.assign(t_.orders.size(),
                     std::vector<std::int32_t>(static_cast<std::size_t>(t_.kinds())));
@@ -79,9 +80,20 @@ class Tabulator {
     const int to = place(s, slot.chunk) + (forward ? 1 : -1);
     if (to < 0 || to > last_ || holds(s, to)) return false;
     if (t_.shape.vpp == 1) return true;
-    const auto other = [&](const Slot& o) { return o.pass != slot.pass; };
-    const auto at = order.begin() + static_cast<std::ptrdiff_t>(i);
-    return forward ? std::none_of(order.begin(), at, other) : std::none_of(at, order.end(), other);
+    const Turns& turns = turns_[static_cast<std::size_t>(s)];
+    return forward ? i < turns.first_backward : i > turns.last_forward;
+  }
+
+  // Where a stage's warm-up ends and its cool-down begins.
+  struct Turns {
+    std::size_t first_backward = 0, last_forward = 0;
+  };
+  static Turns turns_of(const std::vector<Slot>& order) {
+    const auto is_forward = [](const Slot& o) { return o.pass == Pass::forward; };
+    const auto backward = std::ranges::find_if_not(order, is_forward);
+    const auto forward = std::find_if(order.rbegin(), order.rend(), is_forward);
+    return {static_cast<std::size_t>(backward - order.begin()),
+            static_cast<std::size_t>(order.rend() - forward) - 1};
   }
 
   // Takes up the stage's next slot, or pair of slots, if its inputs are there; returns how many.
@@ -113,6 +125,7 @@ class Tabulator {
   ScheduleTable& t_;
   SlotWork work_;
   int last_;  // virtual stage
+  std::vector<Turns> turns_;  // by stage
   std::vector<bool> done_;
   std::vector<std::size_t> next_;
 };
