@@ -99,7 +99,7 @@ class Capacity {
     collect();
   }
 
-  // A short search for every offer.
+  // A short search for every offer; the table fills up.
   void first_look(const std::vector<Task>& all, int threads, int inside) {
     hooks_.tell(fmt::format("a first look at {} {}", all.size(),
                             all.size() == 1 ? "offer" : "offers"));
@@ -112,9 +112,9 @@ class Capacity {
       found->first_look = true;
       const std::scoped_lock lock(mutex_);
       found_[i] = std::move(*found);
+      collect();
+      show();
     });
-    collect();
-    show();
   }
 
   void show() {
