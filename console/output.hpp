@@ -25,5 +25,8 @@ void note(const std::string& text);        // a line on stderr: warnings, file n
 void be_quiet();                           // no notes but warnings from now on, and no progress
 bool shows_progress();                     // whether stderr is a terminal, and nobody wants quiet
 void progress(const std::string& text);    // replaces the progress line; empty: removes it
+// Lines above the progress line, each shorter than the terminal is wide; they replace those that
+// were there. Empty: removes both.
+void progress_table(const std::string& lines);
 
 }  // namespace pleat

@@ -232,6 +232,28 @@ void write_fusions(const ExportContext& c, const Exported& megatron, Exported& o
   }
 }
 
+// How experts are kept busy alike: recipes of models say it, those of benchmarks force it.
+constexpr Member kBalance[] = {
+    {"--moe-router-load-balancing-type", "model.moe_router_load_balancing_type"},
+    {"--moe-aux-loss-coeff", "model.moe_aux_loss_coeff"},
+    {"--moe-z-loss-coeff", "model.moe_z_loss_coeff"},
+    {"--moe-router-bias-update-rate", "model.moe_router_bias_update_rate"},
+};
+
+void write_balance(const Exported& architecture, Exported& out) {
+  bool said = false;
+  for (const Setting& s : architecture.settings) {
+    for (const Member& m : kBalance) {
+      if (s.name != m.flag) continue;
+      const bool several = s.values.size() > 1;
+      add(out, m.member,
+          {several ? fmt::format("[{}]", fmt::join(s.values, ",")) : s.values.front()});
+      said = true;
+    }
+  }
+  if (said) add(out, "model.moe_router_force_load_balancing", {"false"});
+}
+
 std::string joined(const Setting& s) {
   if (s.values.empty()) return "true";
   const bool is_list = s.name == "--recompute-modules" || s.name == "--offload-modules" ||
@@ -307,6 +329,7 @@ Exported to_bridge(const ExportContext& c, const Exported& megatron) {
   write_fusions(c, megatron, out);
   Exported architecture;
   write_megatron_model(c, architecture);
+  write_balance(architecture, out);
   for (const Setting& s : megatron.settings) {
     const auto is_size = [&](const Setting& a) { return a.name == s.name; };
     if (std::any_of(architecture.settings.begin(), architecture.settings.end(), is_size)) continue;

@@ -249,7 +249,14 @@ std::vector<FieldRule> make_deepspeed_fields() {
        },
        nullptr},
       {"workload.global_batch", nullptr, "train_batch_size, beside the microbatch"},
-      {"workload.routing", nullptr, "the model's"},
+      {"workload.routing",
+       [](C c, Exported& e) {
+         if (!is_moe(c)) return;
+         e.notes.push_back(
+             "the loss that balances experts is the model's: output_router_logits=True and "
+             "router_aux_loss_coef of its Hugging Face configuration");
+       },
+       nullptr},
       {"workload.capacity_factor",
        [](C c, Exported& e) {
          miss_if(e, {c.workload().capacity_factor > 0, "workload.capacity_factor",

@@ -10,6 +10,14 @@
 namespace pleat::interop {
 namespace {
 
+// As exported: 0.01, or several of as many losses.
+std::string balance_factors(const Launch& l) {
+  for (const Setting& s : l.exported.settings) {
+    if (s.name == "--moe-aux-loss-coeff") return fmt::format("{}", fmt::join(s.values, " "));
+  }
+  return "";
+}
+
 std::vector<JobVariable> of_megatron(const Launch& l) {
   std::vector<JobVariable> list{
       {"DATA_PATH",
@@ -27,9 +35,7 @@ std::vector<JobVariable> of_megatron(const Launch& l) {
       {"TRAIN_ITERS", "", "steps to train", {"--train-iters"}, {"--train-samples"}},
       {"LR", "", "learning rate", {"--lr"}, {}}};
   if (l.moe) {
-    // 1e-2 is what Megatron-LM's help advises to begin with; 1e-4 is DeepSeek-V3's beside a bias.
-    list.push_back({"MOE_AUX_LOSS",
-                    l.expert_bias ? "1e-4" : "1e-2",
+    list.push_back({"MOE_AUX_LOSS", balance_factors(l),
                     "factor of the loss that balances experts",
                     {"--moe-aux-loss-coeff"},
                     {"--moe-router-force-load-balancing"}});
@@ -65,7 +71,8 @@ use() { # variable, what it is, its flags, flags instead of it
     missing=1
     return 0
   fi
-  if [[ "$1" == DATA_PATH ]]; then read -ra words <<<"${!1}"; fi # a blend is several words
+  # A blend is several words, and so are several losses.
+  if [[ "$1" == DATA_PATH || "$1" == MOE_AUX_LOSS ]]; then read -ra words <<<"${!1}"; fi
   for flag in $3; do @ARRAY@+=("$flag" "${words[@]}"); done
 }
 )sh";

@@ -14,7 +14,7 @@ namespace pleat::interop {
 
 struct JobVariable {
   const char* name;                  // DATA_PATH
-  const char* value;                 // its default; empty: the user must say it
+  std::string value;                 // its default; empty: the user must say it
   const char* what;                  // "prefix of the .bin and .idx files"
   std::vector<const char*> flags;    // all of them take the value
   std::vector<const char*> instead;  // flags that make it superfluous

@@ -111,6 +111,7 @@ std::vector<std::pair<std::string, std::string>> job_environment(const Launch& l
 std::vector<std::string> script_arguments(const Launch& l) {
   std::vector<std::string> words;
   for (const Setting& s : l.exported.settings) {
+    if (s.name == "--moe-aux-loss-coeff") continue;  // a variable of the job
     words.push_back(s.name);
     words.insert(words.end(), s.values.begin(), s.values.end());
   }
@@ -118,12 +119,8 @@ std::vector<std::string> script_arguments(const Launch& l) {
     words.emplace_back("--exit-signal-handler");  // a checkpoint at SIGTERM; Pleat needs no flag
     // What `pleat import megatron-log` reads.
     words.insert(words.end(), {"--log-interval", "1", "--log-throughput"});
-    // Of routers whose choice is balanced by a bias only sequences are balanced by a loss
-    // (DeepSeek-V3, arXiv:2412.19437 section 2.1.2). Probabilities in fp32, as Megatron's recipes.
-    if (l.moe) {
-      words.insert(words.end(), {"--moe-router-dtype", "fp32", "--moe-router-load-balancing-type",
-                                 l.expert_bias ? "seq_aux_loss" : "aux_loss"});
-    }
+    // Probabilities in fp32, as Megatron's recipes.
+    if (l.moe) words.insert(words.end(), {"--moe-router-dtype", "fp32"});
     if (l.slots.trial) words.insert(words.end(), {"--eval-iters", "0"});
   }
   words.insert(words.end(), l.slots.extra.begin(), l.slots.extra.end());

@@ -45,7 +45,7 @@ struct Launch {
   int nvlink_domain = 8;  // ranks of the innermost network tier
   int expert_parallel = 1;
   bool hybridep = false;
-  bool moe = false, expert_bias = false;  // of the model: its router's losses are set
+  bool moe = false;   // of the model
   bool binds = true;  // ranks to the cores next to their GPU
   LaunchSlots slots;
   [[nodiscard]] int nodes() const { return gpus / gpus_per_node; }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/elementwise.hpp"
+#include "interop/balance_loss.hpp"
 #include "interop/megatron_export.hpp"
 
 namespace pleat::interop {
@@ -140,6 +141,18 @@ void write_recurrence(const ModelSpec& m, Exported& e) {
   add(e, "--linear-conv-kernel-dim", m.recurrence->conv);
 }
 
+void write_balance(const MoeSpec& moe, Exported& e) {
+  std::vector<std::string> kinds, factors;
+  for (const BalanceLoss& loss : balance_losses(moe)) {
+    kinds.push_back(loss.kind);
+    factors.push_back(fmt::format("{}", loss.factor));
+  }
+  add(e, "--moe-router-load-balancing-type", kinds);
+  add(e, "--moe-aux-loss-coeff", factors);
+  if (moe.z_loss > 0) add(e, "--moe-z-loss-coeff", moe.z_loss);
+  if (moe.bias_update > 0) add(e, "--moe-router-bias-update-rate", moe.bias_update);
+}
+
 void write_routing(const MoeSpec& moe, Exported& e) {
   add(e, "--moe-router-topk", moe.top_k);
   if (moe.score == RouterScore::sigmoid) {
@@ -163,9 +176,7 @@ void write_routing(const MoeSpec& moe, Exported& e) {
     add(e, "--moe-router-enable-expert-bias");
   if (moe.scaling_factor != 1.0) add(e, "--moe-router-topk-scaling-factor", moe.scaling_factor);
   if (moe.router_bias) miss(e, "model.moe.router_bias", "true", "no flag");
-  if (moe.aux_loss > 0 || moe.seq_aux_loss > 0 || moe.z_loss > 0 || moe.bias_update > 0) {
-    miss(e, "model.moe.aux_loss", "set", "losses and the bias's step are the run's own flags");
-  }
+  write_balance(moe, e);
 }
 
 void write_moe(const ModelSpec& m, Exported& e) {

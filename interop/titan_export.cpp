@@ -260,8 +260,15 @@ std::vector<FieldRule> make_titan_fields() {
        nullptr},
       {"workload.routing",
        [](C c, Exported& e) {
-         if (is_moe(c) && c.workload().routing == Routing::forced)
-           add(e, "--debug.moe_force_load_balance");
+         if (!is_moe(c)) return;
+         e.notes.push_back(
+             "experts are balanced by a bias, at the load_balance_coeff of the model's "
+             "configuration; there is no argument for it");
+         if (c.workload().routing == Routing::forced) {
+           e.notes.push_back(
+               "predicted with balanced experts; --debug.moe_force_load_balance makes a benchmark "
+               "run do the same");
+         }
        },
        nullptr},
       {"workload.capacity_factor", nullptr, "no capacity; one is refused"},

@@ -37,14 +37,16 @@ struct Task {
 
 class Capacity {
  public:
-  Capacity(const CapacityQuestion& question, int threads, const WorkHooks& hooks)
-      : question_(question), threads_(threads), hooks_(hooks) {
+  Capacity(const CapacityQuestion& question, int threads, const WorkHooks& hooks,
+           const ShowOffers& show)
+      : question_(question), threads_(threads), hooks_(hooks), show_(show) {
     answer_.model = question_.sites.front().target.model.name;
     answer_.tokens = question_.tokens;
     answer_.seq_len = question_.sites.front().target.workload.seq_len;
     answer_.global_batch = question_.sites.front().target.workload.global_batch;
     answer_.critical_batch = question_.critical_batch;
     answer_.goal = question_.goal;
+    answer_.tuning = question_.tuning;
   }
 
   CapacityAnswer run() {
@@ -80,15 +82,53 @@ class Capacity {
     const int threads = thread_count(threads_);
     const int inside = std::max(1, threads / static_cast<int>(all.size()));
     all_ = all.size();
+    found_.resize(all.size());
+    if (show_) first_look(all, threads, inside);
     say_progress("");
     for_each_in_parallel(all.size(), threads, [&](std::size_t i) {
       if (!hooks_.goes_on()) return;
       std::optional<Offer> found = offer(*all[i].site, all[i].gpus, inside);
       if (!found) return;
       const std::scoped_lock lock(mutex_);
-      answer_.offers.push_back(std::move(*found));
+      found_[i] = std::move(*found);
+      ++done_;
+      collect();
+      show();
       say_progress("");
     });
+    collect();
+  }
+
+  // A short search for every offer; the table fills up.
+  void first_look(const std::vector<Task>& all, int threads, int inside) {
+    hooks_.tell(fmt::format("a first look at {} {}", all.size(),
+                            all.size() == 1 ? "offer" : "offers"));
+    for_each_in_parallel(all.size(), threads, [&](std::size_t i) {
+      if (!hooks_.goes_on()) return;
+      std::optional<Offer> found =
+          find_offer(question_, *all[i].site, all[i].gpus, inside, hooks_,
+                     [&](const SearchProgress&) { return hooks_.goes_on(); }, false);
+      if (!found) return;
+      found->first_look = true;
+      const std::scoped_lock lock(mutex_);
+      found_[i] = std::move(*found);
+      collect();
+      show();
+    });
+  }
+
+  void show() {
+    if (!show_ || answer_.offers.empty()) return;
+    answer_.choice = choose(answer_.offers, answer_.goal);
+    show_(answer_);
+  }
+
+  // The offers that there are, in the order of the answer.
+  void collect() {
+    answer_.offers.clear();
+    for (const std::optional<Offer>& o : found_) {
+      if (o) answer_.offers.push_back(*o);
+    }
     std::ranges::sort(answer_.offers, std::less{}, [&](const Offer& o) {
       return std::pair(&site_of(o) - question_.sites.data(), o.gpus);
     });
@@ -97,7 +137,7 @@ class Capacity {
   // With the lock.
   void say_progress(const std::string& search) const {
     hooks_.tell(
-        fmt::format("{} of {} offers{}{}", answer_.offers.size(), all_, best_so_far(), search));
+        fmt::format("{} of {} offers{}{}", done_, all_, best_so_far(), search));
   }
 
   // Of one search among those that run side by side; false ends it.
@@ -107,7 +147,7 @@ class Capacity {
     const std::scoped_lock lock(mutex_);
     if (std::chrono::steady_clock::now() < next_word_) return true;
     next_word_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
-    if (answer_.offers.size() >= all_) return true;  // this is one beyond the range
+    if (done_ >= all_) return true;  // this is one beyond the range
     const std::string best =
         p.best ? fmt::format("best so far {:.2f} ms", p.best->base() * 1e3) : "none fits so far";
     say_progress(fmt::format("; {} x {} for {:.0f} s, {}", gpus, site.target.cluster.name,
@@ -225,8 +265,10 @@ class Capacity {
   const CapacityQuestion& question_;
   int threads_;
   const WorkHooks& hooks_;
+  const ShowOffers& show_;
   CapacityAnswer answer_;
-  std::size_t all_ = 0;         // offers to be found
+  std::vector<std::optional<Offer>> found_;  // by task
+  std::size_t all_ = 0, done_ = 0;           // offers to be found, and whose search has ended
   mutable std::mutex mutex_;    // of the offers and the progress line while they are searched
   mutable std::chrono::steady_clock::time_point next_word_;
 };
@@ -234,8 +276,8 @@ class Capacity {
 }  // namespace
 
 CapacityAnswer find_capacity(const CapacityQuestion& question, int threads,
-                             const WorkHooks& hooks) {
-  return Capacity(question, threads, hooks).run();
+                             const WorkHooks& hooks, const ShowOffers& show) {
+  return Capacity(question, threads, hooks, show).run();
 }
 
 }  // namespace pleat

@@ -11,17 +11,20 @@
 #include "core/plan/numerics_rows.hpp"
 #include "planner/capacity/offers.hpp"
 #include "planner/capacity/sizes.hpp"
+#include "planner/capacity/tuning.hpp"
 
 namespace pleat {
 
 // One cluster of the question.
 struct CapacitySite {
   std::string words;  // as it was asked for
+  std::string routing;  // of other commands: " --routing aux-loss"; empty: experts alike
   Target target;      // its gpus and global batch are set for each size
   // SearchConfig's.
   std::vector<Numerics> numerics{1};
   std::vector<NumericsValue> free_numerics;
   std::vector<std::size_t> told_numerics;
+  bool usual_loads = false;  // nobody said how experts are loaded: P90 has worse loads, too
   Rates rates{RateSet{}};
   std::vector<int> sizes;
 };
@@ -30,6 +33,7 @@ struct CapacityQuestion {
   double tokens = 0;
   Goal goal;
   std::optional<double> critical_batch;  // tokens
+  Tuning tuning = Tuning::best;
   std::vector<CapacitySite> sites;
   int largest_asked = 0;                 // GPUs; 0: sizes were listed one by one
   bool what_if = false;  // price offers under other tokens and loads of experts, too

@@ -10,14 +10,18 @@
 
 #include "core/diagnostics.hpp"
 #include "core/quantity.hpp"
+#include "core/spec/expert_load.hpp"
 #include "planner/capacity/answer.hpp"
 #include "planner/capacity/placement.hpp"
 #include "planner/layout/layout_polish.hpp"
 #include "planner/search/search.hpp"
 #include "simulator/cost/used_domain.hpp"
+#include "simulator/estimate.hpp"
 
 namespace pleat {
 namespace {
+
+constexpr std::int64_t kFirstLook = 20;  // estimates
 
 // B0 doubled as the GPUs are, up to the critical batch.
 std::int64_t batch_of(const CapacityQuestion& request, const CapacitySite& site, int gpus) {
@@ -48,7 +52,7 @@ struct Found {  // neither: interrupted
 
 Found best_plan(const CapacitySite& site, const WorkloadSpec& workload, int gpus, int threads,
                 std::vector<int> pp, const WorkHooks& hooks,
-                const KeepSearching& keep_searching) {
+                const KeepSearching& keep_searching, bool whole) {
   Problem problem = site.target;
   problem.workload = workload;
   SearchConfig config;
@@ -61,9 +65,14 @@ Found best_plan(const CapacitySite& site, const WorkloadSpec& workload, int gpus
   config.top = 1;
   config.threads = threads;
   config.progress = keep_searching;
+  if (!whole) {
+    config.pin<"cp">() = {1};
+    config.offload = false;
+    config.max_evaluations = kFirstLook;
+  }
   try {
     SearchResult result = search(problem, config);
-    if (hooks.goes_on()) polish_layouts(problem, config, result);
+    if (whole && hooks.goes_on()) polish_layouts(problem, config, result);
     // Interrupted, the best so far is better than nothing.
     if (!result.best.empty()) return {std::move(result.best.front()), {}};
     if (!result.optimal) return {};
@@ -106,14 +115,33 @@ Job job_of(const CapacitySite& site, const WorkloadSpec& workload, int gpus,
   return job;
 }
 
+// The step of the plan while experts are loaded as under an auxiliary loss, over its own.
+double load_spread(const CapacitySite& site, const WorkloadSpec& workload, const Job& job) {
+  if (!site.usual_loads) return 1;
+  WorkloadSpec loaded = workload;
+  loaded.expert_spread = std::max(loaded.expert_spread, kAuxLossSpread);
+  const Program program = compile(site.target.model, loaded, job.plan, site.target.runtime);
+  const StepEstimate e = estimate(program, site.target.cluster, site.target.profile);
+  return std::max(1.0, e.step / job.step);
+}
+
+void put_practice(const CapacityQuestion& request, const CapacitySite& site,
+                  const WorkloadSpec& workload, Job& job) {
+  const TuningFacts& tuning = facts_of(request.tuning);
+  job.practice = tuning.median;
+  job.practice_spread = tuning.p90 / tuning.median;
+  job.load_spread = load_spread(site, workload, job);
+}
+
 }  // namespace
 
 std::optional<Offer> find_offer(const CapacityQuestion& request, const CapacitySite& site, int gpus,
                                 int threads, const WorkHooks& hooks,
-                                const KeepSearching& keep_searching) {
+                                const KeepSearching& keep_searching, bool whole) {
   Offer o;
   o.cluster = site.target.cluster.name;
   o.cluster_words = site.words;
+  o.routing_words = site.routing;
   o.gpus = gpus;
   o.rates = site.rates;
   const ClusterSpec& cluster = site.target.cluster;
@@ -126,12 +154,14 @@ std::optional<Offer> find_offer(const CapacityQuestion& request, const CapacityS
   o.tokens = tokens_with(request, site, workload.global_batch);
   const auto with_stages = [&](std::vector<int> pp) -> std::optional<Offer> {
     const Found found =
-        best_plan(site, workload, gpus, threads, std::move(pp), hooks, keep_searching);
+        best_plan(site, workload, gpus, threads, std::move(pp), hooks, keep_searching,
+                  whole);
     if (!found.candidate && found.problem.empty()) return std::nullopt;
     Offer offer = o;
     offer.problem = found.problem;
     if (!found.candidate) return offer;
     offer.job = job_of(site, workload, gpus, *found.candidate);
+    put_practice(request, site, workload, offer.job);
     offer.booking = book(offer.job, offer.rates, offer.tokens);
     offer.problem = offer.booking.problem;
     return offer;
@@ -140,7 +170,7 @@ std::optional<Offer> find_offer(const CapacityQuestion& request, const CapacityS
   if (!fastest || fastest->job.cluster.empty()) return fastest;  // no plan
   const std::vector<int> filling =
       stages_that_fill(gpus, fastest->job.domain, fastest->job.used_in_domain);
-  if (filling.empty()) return fastest;
+  if (filling.empty() || !whole) return fastest;
   std::optional<Offer> filled = with_stages(filling);
   if (!filled) return std::nullopt;
   return better_of(std::move(*fastest), std::move(*filled), request.goal);

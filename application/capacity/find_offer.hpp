@@ -15,9 +15,10 @@ namespace pleat {
 
 using KeepSearching = std::function<bool(const SearchProgress&)>;  // false ends the search
 
+// `whole`: not only a first look, a few estimates of a small space.
 // Nothing if it was interrupted before there was a plan; an offer that cannot be has a `problem`.
 [[nodiscard]] std::optional<Offer> find_offer(const CapacityQuestion&, const CapacitySite&,
                                               int gpus, int threads, const WorkHooks&,
-                                              const KeepSearching&);
+                                              const KeepSearching&, bool whole = true);
 
 }  // namespace pleat

@@ -36,7 +36,6 @@ interop::Launch launch_of(const PlanDocument& d, const interop::Exported& export
       .expert_parallel = d.plan.expert.ep,
       .hybridep = d.model.moe && d.plan.dispatcher == Dispatcher::hybridep,
       .moe = d.model.moe.has_value(),
-      .expert_bias = d.model.moe && d.model.moe->expert_bias,
       .binds = !d.workload.unbound_ranks,
       .slots = slots};
 }

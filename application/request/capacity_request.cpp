@@ -19,6 +19,8 @@
 #include "core/diagnostics.hpp"
 #include "core/environment.hpp"
 #include "core/json/text_file.hpp"
+#include "core/spec/expert_load.hpp"
+#include "interop/quoting.hpp"
 #include "planner/capacity/amounts.hpp"
 #include "planner/search/sizes_search.hpp"
 
@@ -35,10 +37,10 @@ constexpr double kUsualDeadline = 60 * 86400.0;
 constexpr double kRoughUse = 0.35;  // of the bf16 peak, for a first look
 
 // The power of two of GPUs that would be done by then at about kRoughUse, and twice as many.
-std::vector<int> rough_sizes(const Target& t, double tokens, Seconds by) {
+std::vector<int> rough_sizes(const Target& t, double tokens, Seconds by, Tuning tuning) {
   const double flops = 6.0 * static_cast<double>(count_parameters(t.model).active) * tokens;
   const double peak = t.cluster.gpu.peak_bf16.base();
-  const double need = peak > 0 ? flops / (kRoughUse * peak * by.base()) : 1;
+  const double need = peak > 0 ? facts_of(tuning).p90 * flops / (kRoughUse * peak * by.base()) : 1;
   const int domain = t.cluster.tiers.front().size;  // of racks the most that is a power of two
   auto size = static_cast<int>(
       std::bit_floor(static_cast<unsigned>(std::max(domain, t.cluster.gpus_per_node))));
@@ -104,6 +106,11 @@ class Reader {
       wrong("--confidence", fmt::format("\"{}\" is none", o_.confidence), "p50 or p90");
     }
     goal.confidence = o_.confidence == "p50" ? Confidence::p50 : Confidence::p90;
+    if (const auto tuning = tuning_named(o_.tuning)) {
+      request_.tuning = *tuning;
+    } else {
+      wrong("--tuning", fmt::format("\"{}\" is none", o_.tuning), "untuned, typical or best");
+    }
     batch_rule();
   }
 
@@ -207,6 +214,22 @@ class Reader {
     }
   }
 
+  // A run of trillions of tokens balances its experts, and no run does it perfectly.
+  void load_experts(CapacitySite& site) {
+    Target& t = site.target;
+    if (!o_.routing.routing.empty()) {
+      site.routing = " --routing " + interop::shell_word(o_.routing.routing, "--routing");
+    }
+    if (o_.routing.imbalance) site.routing += fmt::format(" --imbalance {}", *o_.routing.imbalance);
+    if (!t.model.moe || !o_.routing.routing.empty() || o_.routing.imbalance) return;
+    const bool untrained = natural_spread(*t.model.moe) == kUntrainedSpread;
+    const std::string word = untrained ? "aux-loss" : "natural";
+    if (untrained) t.assumed.emplace_back("--routing aux-loss");
+    put_routing({word, {}}, t.model, t.workload, t.assumed);
+    site.routing = " --routing " + word;
+    site.usual_loads = true;
+  }
+
   void add_site(const std::string& name, const SizeRange& range) {
     CapacitySite site;
     site.words = name;
@@ -219,11 +242,13 @@ class Reader {
     if (!t.global_batch.has_value()) t.global_batch.sequences = kUsualBatch;
     t.routing = o_.routing;
     site.target = target_of(t);
+    load_experts(site);
     const std::vector<std::string>& said = site.target.assumed;
     request_.assumed.insert(request_.assumed.end(), said.begin(), said.end());
     site.sizes = o_.gpus.empty() && o_.clusters.empty()
                      ? rough_sizes(site.target, request_.tokens,
-                                   request_.goal.deadline.value_or(Seconds(kUsualDeadline)))
+                                   request_.goal.deadline.value_or(Seconds(kUsualDeadline)),
+                                   request_.tuning)
                      : sizes_to_try(range, site.target.cluster);
     if (!range.exact.empty() && !request_.critical_batch) add_fewer(site);
     if (site.sizes.empty()) {
@@ -263,6 +288,7 @@ class Reader {
     if (!o_.rates_file.empty()) read(o_.rates_file);
     for (CapacitySite& site : request_.sites) {
       site.rates = rates_of(files, site.target.cluster.name);
+      if (!site.rates.find(Rate::price)) price_of_its_gpu(files, site);
     }
     formats();
     each("--price", o_.price, '=', [&](CapacitySite& site, const std::string& text) {
@@ -279,6 +305,16 @@ class Reader {
       set_rate(site, text);
     });
     require_all_rates();
+  }
+
+  // A cluster of one's own costs what a shipped one with the same GPU does, until somebody says.
+  static void price_of_its_gpu(const std::vector<RateFile>& files, CapacitySite& site) {
+    const std::string& gpu = site.target.cluster.gpu.name;
+    std::optional<RateValue> price = rates_of(files, gpu).find(Rate::price);
+    if (!price) return;
+    price->source = fmt::format("assumption: as {}: {}", gpu, price->source);
+    price->assumption = true;
+    site.rates.set(Rate::price, *price);
   }
 
   void formats() {

@@ -29,6 +29,7 @@ struct CapacityOptions {
   RoutingOptions routing;
   std::string batch_rule = "constant", critical_batch;
   std::string confidence = "p90";
+  std::string tuning = kTunings[static_cast<std::size_t>(Tuning::typical)].word;
   std::string html_file;                            // the report as a page; empty: none
   bool force = false;                               // that file may be there already
   int threads = 0;

@@ -41,6 +41,12 @@ void add_question(CLI::App& command, CapacityOptions& o) {
                      "p50 or p90: how sure deadline and budget must hold")
       ->check(offers({"p50", "p90"}))
       ->capture_default_str();
+  command
+      .add_option("--tuning", o.tuning,
+                  "How near to the best plan the run will be: untuned, any layout that fits; "
+                  "typical, as published recipes; best, the plan as predicted")
+      ->check(offers({"untuned", "typical", "best"}))
+      ->capture_default_str();
 }
 
 void add_training(CLI::App& command, CapacityOptions& o) {

@@ -37,7 +37,12 @@ void capacity(const CapacityOptions& o) {
   question.what_if = !o.html_file.empty();
   catch_interrupts();
   const CapacityAnswer answer =
-      find_capacity(question, o.threads, {[] { return !interrupt_pending(); }, progress});
+      find_capacity(question, o.threads, {[] { return !interrupt_pending(); }, progress},
+                    shows_progress() ? ShowOffers([](const CapacityAnswer& so_far) {
+                      progress_table(first_text(so_far, terminal()));
+                    })
+                                     : ShowOffers());
+  progress_table("");
   show(o, answer, question.assumed);
   if (interrupt_pending()) {
     flush_output();

@@ -11,6 +11,7 @@
 #include "core/quantity.hpp"
 #include "interop/quoting.hpp"
 #include "planner/capacity/amounts.hpp"
+#include "planner/capacity/price_basis.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -25,7 +26,7 @@ std::string percent_of(double share) { return fmt::format("{:.1f}%", share * 100
 
 std::vector<std::string> row(const Offer& o, bool front) {
   const Booking& b = o.booking;
-  return {front ? "*" : "",
+  return {o.first_look ? "~" : front ? "*" : "",
           o.cluster,
           std::to_string(o.gpus),
           days(b.finish.p50),
@@ -40,7 +41,7 @@ std::vector<std::string> row(const Offer& o, bool front) {
           three_digits(b.gpu_hours_p50 / 1e6),
           fmt::format("{:.0f}", b.energy_mwh),
           fmt::format("{:.0f}", b.failures),
-          fmt::format("{:.1f}", b.save.interval_steps * o.job.step.base() / 60)};
+          fmt::format("{:.1f}", b.save.interval_steps * run_step(o.job).base() / 60)};
 }
 
 std::string offers_text(const CapacityAnswer& a, const Terminal& t) {
@@ -81,8 +82,12 @@ std::string offers_text(const CapacityAnswer& a, const Terminal& t) {
     text = "\noffers\n" + to_text(table, t.columns) +
            wrap_words(
                "* no other is faster and cheaper. Paid: with spares and the unused part of "
-               "racks and nodes.",
+               "racks and nodes. A step is the predicted one, days have what runs take.",
                t.columns);
+    if (std::ranges::any_of(a.offers, &Offer::first_look)) {
+      text += wrap_words("~ a first look: its search goes on, and may find a faster plan.",
+                         t.columns);
+    }
   }
   if (!problems.empty()) text += "\nnot possible:\n" + problems;
   return text;
@@ -146,7 +151,8 @@ std::string swings_text(const CapacityAnswer& a, const Terminal& t) {
 // Prices, and whatever is only assumed.
 std::string rates_text(const CapacityAnswer& a, const Terminal& t) {
   std::vector<std::string> seen;
-  std::string text = "\nprices and assumptions (--rate NAME=VALUE overrides, --json has all)\n";
+  std::string text = "\nprices and assumptions (--rate NAME=VALUE overrides, --json has all)\n" +
+                     wrap_words(price_basis_text(price_basis(a.offers)), t.columns, {"  ", "    "});
   for (const Offer& o : a.offers) {
     if (std::ranges::find(seen, o.cluster) != seen.end()) continue;
     seen.push_back(o.cluster);
@@ -173,6 +179,15 @@ std::string rates_text(const CapacityAnswer& a, const Terminal& t) {
 
 }  // namespace
 
+std::string tuning_text(Tuning tuning) {
+  const TuningFacts& f = facts_of(tuning);
+  if (tuning == Tuning::best) return fmt::format("tuning: {}, {}", f.word, f.meaning);
+  return fmt::format(
+      "tuning: {}, {} takes {:.2f} times as long as the best plan in half of the cases, {:.2f} "
+      "times in one of ten",
+      f.word, f.meaning, f.median, f.p90);
+}
+
 std::string question_text(const CapacityAnswer& a) {
   std::string goals;
   if (a.goal.deadline) goals += fmt::format("within {}", days_text(*a.goal.deadline));
@@ -187,7 +202,8 @@ std::string question_text(const CapacityAnswer& a) {
           : fmt::format("{} sequences, the same for every size", a.global_batch);
   return fmt::format("{}: {} tokens {} ({}), sequences of {} tokens\nglobal batch: {}", a.model,
                      amount_text(a.tokens), goals,
-                     a.goal.confidence == Confidence::p50 ? "P50" : "P90", a.seq_len, batch);
+                     a.goal.confidence == Confidence::p50 ? "P50" : "P90", a.seq_len, batch) +
+         "\n" + tuning_text(a.tuning);
 }
 
 std::string spares_text(const Placement& p, int gpus) {
@@ -212,8 +228,13 @@ std::vector<Fact> offer_facts(const Offer& o) {
        {fmt::format("{} days (P50)", days(b.finish.p50)),
         fmt::format("{} days (P90)", days(b.finish.p90)),
         fmt::format("{} expected", days_text(b.finish.expected)),
-        fmt::format("{} steps of {:.2f} s +-{:.0f}%", format_count(std::llround(b.steps)),
-                    o.job.step.base(), o.job.band * 100)}});
+        fmt::format("{} steps of {:.2f} s", format_count(std::llround(b.steps)),
+                    run_step(o.job).base())}});
+  facts.push_back({"step",
+                   {fmt::format("{:.2f} s predicted +-{:.0f}%", o.job.step.base(),
+                                o.job.band * 100),
+                    fmt::format("{:.2f} s as runs are tuned (P50)", run_step(o.job).base()),
+                    fmt::format("{:.2f} s (P90)", run_step(o.job).base() * run_spread(o.job))}});
   facts.push_back({"cost",
                    {dollars_text(b.dollars_p50) + " (P50)", dollars_text(b.dollars_p90) + " (P90)",
                     fmt::format("{} GPU-hours at {:.2f} USD", amount_text(b.gpu_hours_p50),
@@ -234,7 +255,7 @@ std::vector<Fact> offer_facts(const Offer& o) {
       {"checkpoint",
        {fmt::format("{:.2f} TB every {} steps", s.checkpoint.base() / 1e12, s.interval_steps),
         fmt::format("{:.1f} min (Young {:.1f}, Daly {:.1f})",
-                    s.interval_steps * o.job.step.base() / 60, s.young.base() / 60,
+                    s.interval_steps * run_step(o.job).base() / 60, s.young.base() / 60,
                     s.daly.base() / 60),
         fmt::format("blocks {:.1f} s", s.stall.base())}});
   if (s.background) {
@@ -245,6 +266,10 @@ std::vector<Fact> offer_facts(const Offer& o) {
   return facts;
 }
 
+std::string first_text(const CapacityAnswer& a, const Terminal& t) {
+  return wrap_words(question_text(a), t.columns, {"", "    "}) + offers_text(a, t);
+}
+
 std::string capacity_text(const CapacityAnswer& a, const std::string& model, const Terminal& t) {
   return wrap_words(question_text(a), t.columns, {"", "    "}) + answers_text(a, model, t) +
          offers_text(a, t) + swings_text(a, t) + rates_text(a, t);
@@ -252,11 +277,12 @@ std::string capacity_text(const CapacityAnswer& a, const std::string& model, con
 
 std::string plan_command(const CapacityAnswer& a, const std::string& model, const Offer& o) {
   return fmt::format(
-      "pleat plan --model {} --cluster {} --gpus {} --seq-len {} --global-batch {} --precision {} "
-      "--tokens {} --out plan.json",
+      "pleat plan --model {} --cluster {} --gpus {} --seq-len {} --global-batch {} --precision "
+      "{}{} --tokens {} --out plan.json",
       interop::shell_word(model, "--model"),
       interop::shell_word(o.cluster_words.empty() ? o.cluster : o.cluster_words, "--cluster"),
-      o.gpus, a.seq_len, o.job.global_batch, name_of(o.job.plan.precision), amount_text(o.tokens));
+      o.gpus, a.seq_len, o.job.global_batch, name_of(o.job.plan.precision),
+      o.routing_words, amount_text(o.tokens));
 }
 
 std::string misses_text(const CapacityAnswer& a) {

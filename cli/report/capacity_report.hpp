@@ -12,7 +12,9 @@
 
 namespace pleat::cli {
 
-// Model, tokens, goals and batch; two lines, no final newline.
+// "tuning: typical, …".
+[[nodiscard]] std::string tuning_text(Tuning);
+// Model, tokens, goals, batch and tuning; three lines, no final newline.
 [[nodiscard]] std::string question_text(const CapacityAnswer&);
 
 // What an offer that can be run takes: time and cost first, each in words.
@@ -23,6 +25,9 @@ namespace pleat::cli {
 // `model`: as it was asked for, of the command that plans the recommended one.
 [[nodiscard]] std::string capacity_text(const CapacityAnswer&, const std::string& model,
                                         const Terminal&);
+
+// What there is while the search goes on: the question and the table.
+[[nodiscard]] std::string first_text(const CapacityAnswer&, const Terminal&);
 
 // `pleat plan` with what the offer was found by; `model` as above.
 [[nodiscard]] std::string plan_command(const CapacityAnswer&, const std::string& model,

@@ -10,6 +10,7 @@
 #include "planner/capacity/misses.hpp"
 #include "planner/capacity/offers.hpp"
 #include "planner/capacity/sensitivity.hpp"
+#include "planner/capacity/tuning.hpp"
 #include "planner/capacity/what_if.hpp"
 
 namespace pleat {
@@ -21,6 +22,7 @@ struct CapacityAnswer {
   std::int64_t global_batch = 0;  // sequences; under the critical-batch rule, of the smallest size
   std::optional<double> critical_batch;  // tokens; absent: the batch is the same for all sizes
   Goal goal;
+  Tuning tuning = Tuning::best;
   std::vector<Offer> offers;      // clusters in the order of the question, sizes ascending
   Choice choice;
   std::optional<std::size_t> explained;  // the offer that `swings` are about

@@ -67,8 +67,8 @@ void plan_saves(const Job& job, const Rates& rates, Booking& b, SaveCycle& cycle
   cycle.restart = Seconds(60 * rates.at(Rate::restart)) + save.checkpoint / storage;
   save.young = young_interval(save.stall, b.mtbf);
   save.daly = daly_interval(save.stall, b.mtbf);
-  save.interval_steps = best_interval(cycle, job.step, b.steps);
-  cycle.work = job.step * static_cast<double>(save.interval_steps);
+  save.interval_steps = best_interval(cycle, run_step(job), b.steps);
+  cycle.work = run_step(job) * static_cast<double>(save.interval_steps);
   save.recovery_pressure = recovery_pressure(b.mtbf, cycle.restart, cycle.work + cycle.stall);
 }
 
@@ -99,6 +99,11 @@ double energy_mwh(const Job& job, const Rates& rates, const PaidTime& t) {
 
 }  // namespace
 
+double run_spread(const Job& job) {
+  return std::exp(std::hypot(std::log1p(job.band), std::log(job.practice_spread),
+                             std::log(job.load_spread)));
+}
+
 Booking book(const Job& job, const Rates& rates, double tokens) {
   Booking b;
   const PlacementResult placed = place_job(job, rates);
@@ -117,7 +122,7 @@ Booking book(const Job& job, const Rates& rates, double tokens) {
       .cycle = cycle,
       .cycles = b.steps / static_cast<double>(b.save.interval_steps),
       .start = cycle.restart,
-      .step_factor = 1 + job.band,
+      .step_factor = run_spread(job),
       .mtbf_factor = small ? std::max(factor, rates.at(Rate::mtbf_factor_small)) : factor};
   b.finish = finish_time(run);
   const Seconds start = expected_restart(run.start, cycle.mtbf);

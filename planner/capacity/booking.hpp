@@ -24,6 +24,9 @@ struct Job {
   Plan plan;
   Seconds step;
   double band = 0;              // of the step time: 90% quantile over median, less 1
+  // What a run takes over that: at the median, and its 90% quantile over the median.
+  double practice = 1, practice_spread = 1;  // by how it is tuned (planner/capacity/tuning.hpp)
+  double load_spread = 1;       // of the loads of experts: 90% quantile of the step over the median
   double mfu = 0, mfu_of_precision = 0;  // as StepEstimate has them
   std::int64_t global_batch = 1;  // sequences
   std::int64_t step_tokens = 1;
@@ -34,6 +37,11 @@ struct Job {
   BytesPerSecond host_link;
   Watts gpu_power;
 };
+
+// The median of the steps of a run.
+[[nodiscard]] inline Seconds run_step(const Job& job) { return job.step * job.practice; }
+// Their 90% quantile over it: the prediction's own error, tuning and loads, each log-normal.
+[[nodiscard]] double run_spread(const Job&);
 
 // How the GPUs are booked.
 struct Placement {

@@ -8,6 +8,7 @@
 #include "core/json/json_value.hpp"
 #include "core/quantity.hpp"
 #include "planner/capacity/answer.hpp"
+#include "planner/capacity/price_basis.hpp"
 
 namespace pleat {
 namespace {
@@ -36,6 +37,11 @@ JsonValue booking_json(const Offer& o) {
                            {"steps", b.steps},
                            {"step_s", job.step.base()},
                            {"relative_band", job.band},
+                           {"run_step_s", run_step(job).base()},
+                           {"run_step_p90_s", run_step(job).base() * run_spread(job)},
+                           {"practice", job.practice},
+                           {"practice_spread", job.practice_spread},
+                           {"load_spread", job.load_spread},
                            {"mfu", job.mfu},
                            {"mfu_of_precision", job.mfu_of_precision},
                            {"peak_bytes", job.peak_bytes},
@@ -50,7 +56,7 @@ JsonValue booking_json(const Offer& o) {
                                 {"available", b.placement.available}}));
   json.set("checkpoint", object({{"bytes", b.save.checkpoint.base()},
                                  {"interval_steps", b.save.interval_steps},
-                                 {"interval_s", b.save.interval_steps * job.step.base()},
+                                 {"interval_s", b.save.interval_steps * run_step(job).base()},
                                  {"stall_s", b.save.stall.base()},
                                  {"upload_s", b.save.upload.base()},
                                  {"background", b.save.background},
@@ -96,6 +102,7 @@ JsonValue rates_json(const std::vector<Offer>& offers) {
                 object({{"value", rate->value},
                         {"source", rate->source},
                         {"as_of", rate->as_of},
+                        {"basis", rate->basis},
                         {"assumption", rate->assumption}}));
     }
     clusters.set(o.cluster, rates);
@@ -122,6 +129,16 @@ JsonValue texts_json(const std::vector<std::string>& texts) {
   return list;
 }
 
+JsonValue price_json(const CapacityAnswer& a) {
+  const PriceBasis basis = price_basis(a.offers);
+  return object({{"bases", texts_json(basis.bases)},
+                 {"oldest", basis.oldest},
+                 {"newest", basis.newest},
+                 {"assumed", texts_json(basis.assumed)},
+                 {"given", texts_json(basis.given)},
+                 {"text", price_basis_text(basis)}});
+}
+
 }  // namespace
 
 std::string capacity_json(const CapacityAnswer& a, const std::vector<std::string>& assumed) {
@@ -136,6 +153,12 @@ std::string capacity_json(const CapacityAnswer& a, const std::vector<std::string
   json.set("deadline_days", g.deadline ? JsonValue(g.deadline->base() / kDay) : JsonValue());
   json.set("budget_usd", g.budget ? JsonValue(*g.budget) : JsonValue());
   json.set("confidence", g.confidence == Confidence::p50 ? "p50" : "p90");
+  const TuningFacts& tuning = facts_of(a.tuning);
+  json.set("tuning", object({{"word", tuning.word},
+                             {"median", tuning.median},
+                             {"p90", tuning.p90},
+                             {"meaning", tuning.meaning}}));
+  json.set("price_basis", price_json(a));
   json.set("complete", a.complete);
   JsonValue offers = JsonValue::array();
   for (const Offer& o : a.offers) offers.push_back(offer_json(o));

@@ -16,6 +16,8 @@ struct Offer {
   std::string cluster;
   std::string cluster_words;  // as it was asked for: its file, perhaps; empty: by its name
   int gpus = 0;
+  std::string routing_words;  // of other commands, " --routing aux-loss"
+  bool first_look = false;  // its search has not ended
   std::string problem;   // why there is no booking; empty: there is one
   Job job;
   Rates rates{RateSet{}};

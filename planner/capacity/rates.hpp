@@ -50,6 +50,7 @@ struct RateValue {
   double value = 0;
   std::string source, as_of;  // as_of: "2026-03"; empty: not dated
   bool assumption = false;    // a guess: nobody measured or published it
+  std::string basis = {};     // of a price: "on demand"; empty: not said, or one's own
   bool operator==(const RateValue&) const = default;
 };
 using RateSet = std::array<std::optional<RateValue>, kRates>;

@@ -19,6 +19,7 @@ RateValue read_value(ObjectReader& parent, const std::string& key, Rate rate,
     value.source = reader.text("source");
     value.as_of = reader.optional_text("as_of").value_or("");
     value.assumption = reader.optional_boolean("assumption").value_or(false);
+    if (rate == Rate::price) value.basis = reader.optional_text("basis").value_or("");
     reader.finish();
   } else {
     value.value = parent.number(key);

@@ -155,6 +155,7 @@ CapacityOptions capacity_question(const nb::dict& values) {
   given.take("--seq-len", o.seq_len, std::int64_t{1}, kMaxTokens);
   given.take("--global-batch", o.global_batch.sequences, std::int64_t{1}, kMaxTokens);
   take_routing(given, o.routing);
+  given.take("--tuning", o.tuning);
   given.take("--batch-rule", o.batch_rule);
   given.take("--critical-batch", o.critical_batch);
   given.take("--price", o.price);

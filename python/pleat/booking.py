@@ -151,6 +151,7 @@ def capacity(
     gpus: str | Iterable[int] | None = None,
     gpu_step: int | None = None,
     confidence: Literal["p50", "p90"] | None = None,
+    tuning: Literal["untuned", "typical", "best"] | None = None,
     precision: str | Mapping[str, str] | None = None,
     numerics: Literal["megatron-default", "recipe", "any"] | None = None,
     seq_len: int | None = None,
@@ -187,6 +188,8 @@ def capacity(
         Of a range, the multiples of this instead of powers of two.
     confidence : {"p50", "p90"}, default "p90"
         How sure deadline and budget must hold.
+    tuning : {"untuned", "typical", "best"}, default "typical"
+        How near to the best plan the run will be.
     precision : str or dict of str to str, optional
         "bf16", "mxfp8" …, for all or by cluster.
     numerics : str, default "megatron-default"
@@ -230,6 +233,7 @@ def capacity(
         global_batch=global_batch,
         routing=None if routing is None else os.fspath(routing),
         imbalance=imbalance,
+        tuning=tuning,
         batch_rule=batch_rule,
         critical_batch=critical_batch,
         price=_by_cluster(price, "="),

@@ -153,6 +153,18 @@ TEST(Capacity, BadRates) {
   EXPECT_EQ(price.exit_code, 2);
   EXPECT_THAT(price.err,
               HasSubstr("localhost has no price_usd_per_gpu_hour\n  hint: --price localhost=2.5$"));
+  // A cluster of one's own: the price of its GPU, said.
+  const std::string own = test_folder() + "/mine.json";
+  write_text(own, R"({"schema_version": 1, "name": "mine", "gpu": "h100-sxm", "gpus_per_node": 8,
+    "tiers": [{"name": "nvlink", "size": 8, "bandwidth": "450 GB/s", "latency": "2 us"},
+              {"name": "roce", "size": 0, "bandwidth": "200 Gbit/s", "latency": "6 us"}]})");
+  const Said mine = run_pleat({"capacity", "--model", "gpt-1.7b", "--clusters", own, "--gpus", "8",
+                               "--tokens", "100B", "--deadline", "90d", "--seq-len", "2048",
+                               "--global-batch", "512"});
+  EXPECT_EQ(mine.exit_code, 0) << mine.err;
+  EXPECT_THAT(mine.out, HasSubstr("prices on demand as of 2026; assumed: mine"));
+  EXPECT_THAT(mine.out, HasSubstr("mine: 2.95 USD per GPU-hour, assumption: as h100-sxm: Nebius"));
+  EXPECT_THAT(mine.out, HasSubstr("--cluster " + own));
   const std::string file = test_folder() + "/rates.json";
   write_text(file, R"({"schema_version": 1, "name": "mine", "defaults": {"pue": 0.5}})");
   const Said in_file = wrong(job + Words{"--rates", file});
@@ -197,6 +209,60 @@ TEST(Capacity, JsonAddsUpAndAnswers) {
   EXPECT_EQ(run.out, small({"--deadline", "90d", "--budget", "1M", "--json", "--price", "2$",
                             "--threads", "1"})
                          .out);
+}
+
+TEST(Capacity, TuningSlowsRunsAndIsSaid) {
+  double p50 = 0, p90 = 0;
+  for (const char* word : {"best", "untuned"}) {
+    const Said run = small({"--deadline", "900d", "--json", "--tuning", word});
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const JsonValue json = parse_json(run.out, "stdout");
+    EXPECT_EQ(*json.find("tuning")->find("word")->as_string(), word);
+    const JsonValue& booking = *json.find("offers")->items().front().find("booking");
+    EXPECT_NEAR(offer_number(booking, "run_step_s"),
+                offer_number(booking, "step_s") * offer_number(*json.find("tuning"), "median"),
+                1e-9);
+    const JsonValue& days = *booking.find("days");
+    EXPECT_GT(offer_number(days, "p50"), 1.3 * p50);
+    EXPECT_GT(offer_number(days, "p90"), 2 * p90);
+    p50 = offer_number(days, "p50");
+    p90 = offer_number(days, "p90");
+    EXPECT_EQ(*json.find("price_basis")->find("text")->as_string(),
+              "prices on demand as of 2026");
+  }
+  const Said none = wrong({"--tokens", "1T", "--tuning", "good"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("--tuning: "));
+  EXPECT_THAT(none.err, HasSubstr("untuned"));
+}
+
+TEST(Capacity, ExpertsAreNotLoadedAlikeUnlessItIsSaid) {
+  const Words question{"capacity", "--model", "olmoe-1b-7b", "--clusters", "h100-sxm", "--gpus",
+                       "8", "--tokens", "100B", "--global-batch", "64", "--deadline", "900d",
+                       "--precision", "bf16"};
+  const Said usual = run_pleat(question);
+  ASSERT_EQ(usual.exit_code, 0) << usual.err;
+  EXPECT_THAT(usual.out, HasSubstr("--routing aux-loss,"));                // assumed
+  EXPECT_THAT(usual.out, HasSubstr("--precision bf16 --routing aux-loss"));  // of its plan
+  EXPECT_THAT(run_pleat(question + Words{"--routing", "balanced"}).out,
+              Not(HasSubstr("aux-loss")));
+}
+
+// At a terminal: a table at once, replaced by better ones, and at the end the answer alone.
+TEST(Capacity, ATerminalSeesAFirstTableAndThenBetterOnes) {
+  const std::string log = test_folder() + "/terminal";
+  const std::string command =
+      "TERM=xterm COLUMNS=100 script -qec '" PLEAT_BINARY
+      " capacity --model gpt-1.7b --clusters h100-sxm --gpus 8 --tokens 100B --deadline 90d"
+      " --seq-len 2048 --global-batch 512' /dev/null >" + log + " 2>&1";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const std::string seen = read_text(log);
+  const std::size_t first = seen.find("~ "), replaced = seen.find("A\033[J");
+  ASSERT_NE(first, std::string::npos) << seen;
+  ASSERT_NE(replaced, std::string::npos);
+  EXPECT_LT(first, replaced);
+  EXPECT_EQ(seen.find("~ ", seen.find("cheapest that meets")), std::string::npos);
+  EXPECT_THAT(seen, HasSubstr("a first look at 1 offer"));
 }
 
 TEST(Capacity, TextAndCsv) {

@@ -16,6 +16,7 @@ namespace pleat::interop_test {
 namespace {
 
 using namespace interop;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -51,6 +52,20 @@ TEST(ExportBridge, WhatARecipeSetsAndThePlanHasNotIsSetBack) {
   EXPECT_THAT(values_of(e, "optimizer.main_grads_dtype"), ElementsAre("torch.float32"));
   std::map<std::string, int> times;
   for (const Setting& s : e.settings) EXPECT_EQ(++times[s.name], 1) << s.name;
+}
+
+TEST(ExportBridge, ExpertsAreBalancedAndNotForced) {
+  PlanDocument d = sample("mixtral-8x7b");
+  Exported e = export_plan(Target::megatron_bridge, {d}, "p");
+  EXPECT_THAT(values_of(e, "model.moe_router_load_balancing_type"), ElementsAre("aux_loss"));
+  EXPECT_THAT(values_of(e, "model.moe_aux_loss_coeff"), ElementsAre("0.01"));
+  EXPECT_THAT(values_of(e, "model.moe_router_force_load_balancing"), ElementsAre("false"));
+  d.model.moe->aux_loss = 0.02;
+  d.model.moe->seq_aux_loss = 0.003;
+  e = export_plan(Target::megatron_bridge, {d}, "p");
+  EXPECT_THAT(values_of(e, "model.moe_router_load_balancing_type"),
+              ElementsAre("[aux_loss,seq_aux_loss]"));
+  EXPECT_THAT(values_of(e, "model.moe_aux_loss_coeff"), ElementsAre("[0.02,0.003]"));
 }
 
 TEST(ExportBridge, TheSizeOfBucketsSurvivesTheSetUpOfOverlap) {
@@ -237,6 +252,18 @@ TEST(ExportTitan, NamesSchedules) {
   EXPECT_THROW(static_cast<void>(export_plan(Target::torchtitan, {d}, "p")), ConfigError);
 }
 
+TEST(ExportTitan, RoutesAsARunDoesAndSaysHowExpertsAreBalanced) {
+  PlanDocument d = sample("qwen3-30b-a3b");
+  d.gpus = 16;
+  d.plan.attention = {.tp = 1, .cp = 1, .dp = 16, .pp = 1};
+  d.plan.expert = {.etp = 1, .ep = 8, .edp = 2};
+  d.plan.sequence_parallel = false;
+  d.plan.sharding = Sharding::zero3;
+  const Exported e = export_plan(Target::torchtitan, {d}, "plan");
+  EXPECT_THAT(values_of(e, "--debug.moe_force_load_balance"), ElementsAre("absent"));
+  EXPECT_THAT(e.notes, Contains(HasSubstr("load_balance_coeff")));
+}
+
 TEST(ExportTitan, RefusesOptimizerShardingAlone) {
   EXPECT_THROW(static_cast<void>(export_plan(Target::torchtitan, {sample("llama3-8b")}, "p")),
                ConfigError);
@@ -257,6 +284,7 @@ TEST(ExportDeepSpeed, WritesJson) {
   EXPECT_EQ(*root.find("expert_parallel")->find("autoep_size")->as_integer(), 8);
   EXPECT_EQ(*root.find("expert_parallel")->find("preset_model")->as_string(), "mixtral");
   EXPECT_EQ(*root.find("communication_data_type")->as_string(), "fp32");
+  EXPECT_THAT(e.notes, Contains(HasSubstr("router_aux_loss_coef")));  // the balance loss
   d.plan.sharding = Sharding::zero3;
   d.plan.fsdp_group = 4;  // MiCS is no more
   EXPECT_THROW(static_cast<void>(export_plan(Target::deepspeed, {d}, "p")), ConfigError);

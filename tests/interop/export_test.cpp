@@ -96,6 +96,31 @@ TEST(ExportMegatron, WritesAPlan) {
   EXPECT_THAT(export_plan(Target::megatron, {d, false}, "").environment, IsEmpty());  // Blackwell
 }
 
+TEST(ExportMegatron, ExpertsAreBalancedAsTheModelSaysOrAsIsUsual) {
+  const auto said = [](const PlanDocument& d, const char* flag) {
+    return values_of(export_plan(Target::megatron, {d}, "p"), flag);
+  };
+  const char* const kind = "--moe-router-load-balancing-type";
+  const char* const factor = "--moe-aux-loss-coeff";
+  PlanDocument d = sample("mixtral-8x7b");
+  EXPECT_THAT(said(d, kind), ElementsAre("aux_loss"));
+  EXPECT_THAT(said(d, factor), ElementsAre("0.01"));
+  PlanDocument biased = sample("deepseek-v3");
+  biased.plan.layout = "Et*15|t*16|t*16|t*14mL";
+  EXPECT_THAT(said(biased, kind), ElementsAre("seq_aux_loss"));
+  EXPECT_THAT(said(biased, factor), ElementsAre("0.0001"));
+  d.model.moe->aux_loss = 0.02;
+  d.model.moe->seq_aux_loss = 0.003;
+  d.model.moe->z_loss = 0.001;
+  EXPECT_THAT(said(d, kind), ElementsAre("aux_loss", "seq_aux_loss"));
+  EXPECT_THAT(said(d, factor), ElementsAre("0.02", "0.003"));
+  EXPECT_THAT(said(d, "--moe-z-loss-coeff"), ElementsAre("0.001"));
+  biased.model.moe->bias_update = 0.001;
+  EXPECT_THAT(said(biased, "--moe-router-bias-update-rate"), ElementsAre("0.001"));
+  // No run of a model is a benchmark unless somebody says so.
+  EXPECT_THAT(said(d, "--moe-router-force-load-balancing"), ElementsAre("absent"));
+}
+
 TEST(ExportMegatron, NamesWhatGraphsCapture) {
   const auto modules = [](const std::string& model, CudaGraph scope) {
     PlanDocument d = sample(model);

@@ -341,11 +341,12 @@ TEST(Launch, ExpertsAreBalanced) {
   Job job;
   EXPECT_THAT(slurm_text(job.launch), Not(HasSubstr("--moe-aux-loss-coeff")));
   job.launch.moe = true;
-  EXPECT_THAT(slurm_text(job.launch), HasSubstr(": \"${MOE_AUX_LOSS:=1e-2}\""));
-  EXPECT_THAT(slurm_text(job.launch), HasSubstr("--moe-router-load-balancing-type aux_loss\n"));
-  job.launch.expert_bias = true;
-  EXPECT_THAT(slurm_text(job.launch), HasSubstr(": \"${MOE_AUX_LOSS:=1e-4}\""));
-  EXPECT_THAT(slurm_text(job.launch), HasSubstr("--moe-router-load-balancing-type seq_aux_loss\n"));
+  job.exported.settings.push_back({"--moe-router-load-balancing-type", {"aux_loss"}});
+  job.exported.settings.push_back({"--moe-aux-loss-coeff", {"0.01"}});
+  const std::string text = slurm_text(job.launch);
+  EXPECT_THAT(text, HasSubstr(": \"${MOE_AUX_LOSS:=0.01}\""));
+  EXPECT_THAT(text, HasSubstr("--moe-router-load-balancing-type aux_loss\n"));
+  EXPECT_THAT(text, Not(HasSubstr("--moe-aux-loss-coeff 0.01")));  // the variable's
 }
 
 // Requeued: a job that failed after it had worked for ten minutes, three times.

@@ -17,6 +17,7 @@
 #include "cli/report/run_commands.hpp"
 #include "core/quantity.hpp"
 #include "planner/capacity/amounts.hpp"
+#include "planner/capacity/price_basis.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -311,7 +312,8 @@ HtmlPage capacity_page(const CapacityAnswer& a, const std::string& model,
     add_energy_chart(page, offers);
   }
   page.heading("Prices and failure rates");
-  page.paragraph("--rate NAME=VALUE, --price and --mtbf override them.");
+  page.paragraph(price_basis_text(price_basis(a.offers)) +
+                 ".\n--rate NAME=VALUE, --price and --mtbf override them.");
   page.table(rates_table(a), true);
   if (!assumed.empty()) page.paragraph(assumed);
   return page;

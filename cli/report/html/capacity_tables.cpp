@@ -66,7 +66,7 @@ Table offers_table(const CapacityAnswer& a) {
                           number(b.failures, 1),
                           number(b.mtbf.base() / kHour, 1),
                           number(b.save.checkpoint.base() / 1e12, 2),
-                          number(b.save.interval_steps * o.job.step.base() / 60, 1),
+                          number(b.save.interval_steps * run_step(o.job).base() / 60, 1),
                           number(b.save.stall.base(), 1),
                           spares_text(b.placement, o.gpus),
                           number(b.energy_mwh, 0),

@@ -9,7 +9,9 @@
 #include <random>
 
 #include "planner/capacity/placement.hpp"
+#include "planner/capacity/price_basis.hpp"
 #include "planner/capacity/sizes.hpp"
+#include "planner/capacity/tuning.hpp"
 #include "tests/planner/capacity/capacity_case.hpp"
 #include "tests/planner/search/small_case.hpp"
 
@@ -32,6 +34,55 @@ TEST(Booking, ExactWhereAlmostNothingFails) {
   EXPECT_NEAR(b.dollars_p50, 2 * 1024 * b.finish.p50.base() / 3600, 1);
   // 1024 GPUs, 700 W each, times 1.25 and 1.2, for 1e7 s.
   EXPECT_NEAR(b.energy_mwh, 1024 * 700 * 1.5 * 1e7 / 3.6e9, 0.002 * 2987);
+}
+
+TEST(Booking, TuningAndLoadsAreInBothQuantiles) {
+  const Rates rates = round_rates().with(Rate::gpu_mtbf, 1e9).with(Rate::mtbf_factor_small, 1)
+                          .with(Rate::mtbf_factor, 1);
+  Job job = round_job();
+  const Booking as_predicted = book(job, rates, 4e12);
+  job.practice = 1.25;
+  EXPECT_EQ(run_step(job), Seconds(12.5));
+  EXPECT_EQ(run_spread(job), 1);
+  const Booking slower = book(job, rates, 4e12);
+  EXPECT_NEAR(slower.finish.p50 / as_predicted.finish.p50, 1.25, 0.002);
+  EXPECT_NEAR(slower.finish.p90 / as_predicted.finish.p90, 1.25, 0.002);
+  job.band = 0.1;
+  job.practice_spread = 1.5;
+  job.load_spread = 1.2;
+  EXPECT_NEAR(std::log(run_spread(job)),
+              std::hypot(std::log(1.1), std::log(1.5), std::log(1.2)), 1e-12);
+  const Booking spread = book(job, rates, 4e12);
+  EXPECT_NEAR(spread.finish.p50 / slower.finish.p50, 1, 0.01);
+  EXPECT_NEAR(spread.finish.p90 / slower.finish.p90, run_spread(job), 0.02);
+}
+
+TEST(Tuning, WordsAndOrder) {
+  EXPECT_EQ(tuning_named("typical"), Tuning::typical);
+  EXPECT_EQ(tuning_named("good"), std::nullopt);
+  EXPECT_EQ(facts_of(Tuning::best).median, 1);
+  EXPECT_LT(facts_of(Tuning::typical).median, facts_of(Tuning::untuned).median);
+  EXPECT_LT(facts_of(Tuning::typical).p90, facts_of(Tuning::untuned).p90);
+}
+
+TEST(PriceBasis, SaysWhatPricesHaveInCommon) {
+  const auto priced = [](const char* cluster, const RateValue& price) {
+    Offer o;
+    o.cluster = cluster;
+    o.rates.set(Rate::price, price);
+    return o;
+  };
+  const Offer one = priced("one", {2, "a list", "2026-03-17", false, "on demand"});
+  const Offer two = priced("two", {3, "a guess", "", true, "on demand"});
+  const Offer old = priced("old", {1, "a list", "2026", false, "reserved"});
+  const Offer own = priced("own", {1, "--price", "", false});
+  EXPECT_EQ(price_basis_text(price_basis({one, one})), "prices on demand as of 2026-03-17");
+  EXPECT_EQ(price_basis_text(price_basis({one, two})),
+            "prices on demand as of 2026-03-17; assumed: two");
+  EXPECT_EQ(price_basis_text(price_basis({one, old, own})),
+            "prices on demand and reserved as of 2026 to 2026-03-17, which are not alike; as "
+            "given: own");
+  EXPECT_EQ(price_basis_text(price_basis({own})), "as given: own");
 }
 
 TEST(Booking, PaidTimeAddsUp) {
