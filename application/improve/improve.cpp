@@ -11,6 +11,7 @@
 #include "application/explain/single_changes.hpp"
 #include "application/improve/keyed_job.hpp"
 #include "application/improve/script_patch.hpp"
+#include "application/request/request.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
 #include "core/plan/constraints.hpp"
@@ -44,22 +45,6 @@ Profile profile_of(const std::string& name, const std::string& cluster_name,
   if (auto found = find_usual_profile(cluster_name, Runtime::megatron))
     return std::move(found->profile);
   return datasheet_profile(cluster.name, cluster.tiers.size(), Runtime::megatron);
-}
-
-// The same degrees on another number of GPUs: data parallelism takes up the difference.
-void move_to(PlanDocument& d, int gpus, const std::string& file) {
-  AttentionMapping& a = d.plan.attention;
-  ExpertMapping& e = d.plan.expert;
-  const int dense = a.tp * a.cp * a.pp, expert = e.etp * e.ep * a.pp;
-  if (gpus % dense != 0 || gpus % expert != 0) {
-    throw_config_error(ExitCode::bad_request, "--gpus", "",
-                       fmt::format("{} does not fit {}: TP x CP x PP is {}, ETP x EP x PP {}", gpus,
-                                   file, dense, expert),
-                       "a multiple of both");
-  }
-  a.dp = gpus / dense;
-  e.edp = gpus / expert;
-  d.gpus = gpus;
 }
 
 struct Job {
@@ -107,7 +92,8 @@ Job read_job(const ImproveOptions& o, ImprovedJob& out) {
     if (o.job.files.size() > 1)
       throw_config_error(ExitCode::bad_request, "FILE", "", "a plan file stands alone", "one file");
     job.document = read_plan_document(text, file);
-    if (o.job.gpus > 0 && o.job.gpus != job.document.gpus) move_to(job.document, o.job.gpus, file);
+    if (o.job.gpus > 0 && o.job.gpus != job.document.gpus)
+      move_to_gpus(job.document, o.job.gpus, file);
     return job;
   }
   if (is_bridge(file, text)) {
