@@ -32,6 +32,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kLeastGain = 3e-3;      // of a step; less is not worth a flag
 constexpr double kShareOfChanges = 0.5;  // of the time; the rest is the search's
+constexpr double kShareOfEnd = 0.1;      // of the search's time, for what follows its last round
 constexpr double kNearlyFull = 0.95;     // of the GPU's memory
 constexpr std::size_t kMostLog = std::size_t{1} << 30;
 
@@ -197,7 +198,7 @@ void pin_framework(const Job& read, SearchConfig& search) {
 }
 
 void search_rest(const ImproveOptions& o, const Job& read, Clock::time_point begin,
-                 ImprovedJob& job) {
+                 const std::function<void(const SearchProgress&)>& show, ImprovedJob& job) {
   const double left = o.seconds - seconds_since(begin);
   if (left < 0.2) return;
   PlanRequest request;
@@ -205,10 +206,14 @@ void search_rest(const ImproveOptions& o, const Job& read, Clock::time_point beg
   request.search.runtime = job.target.runtime;
   request.search.top = 1;
   request.search.numerics = {numerics_of(job.plan)};
-  request.search.time_limit = left;
+  request.search.time_limit = (1 - kShareOfEnd) * left;
   request.search.threads = o.threads;
   pin_framework(read, request.search);
-  request.search.progress = [&](const SearchProgress&) { return seconds_since(begin) < o.seconds; };
+  const double end = o.seconds - kShareOfEnd * left;
+  request.search.progress = [&](const SearchProgress& p) {
+    if (show) show(p);
+    return seconds_since(begin) < end;
+  };
   SearchResult found;
   try {
     found = plan(job.target, request).result;
@@ -271,7 +276,8 @@ void make_patch(const ImproveOptions& o, const Job& read, ImprovedJob& job) {
 }  // namespace
 
 ImprovedJob improve_job(const ImproveOptions& o,
-                        const std::function<void(const ImprovedJob&)>& early) {
+                        const std::function<void(const ImprovedJob&)>& early,
+                        const std::function<void(const SearchProgress&)>& show) {
   const Clock::time_point begin = Clock::now();
   ImprovedJob job;
   const Job read = read_job(o, job);
@@ -307,7 +313,7 @@ ImprovedJob improve_job(const ImproveOptions& o,
   make_patch(o, read, job);
   job.seconds = seconds_since(begin);
   if (early) early(job);
-  search_rest(o, read, begin, job);
+  search_rest(o, read, begin, show, job);
   job.seconds = seconds_since(begin);
   return job;
 }
