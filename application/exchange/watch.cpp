@@ -10,7 +10,6 @@
 
 #include "calibration/microbench/clock.hpp"
 #include "console/tables.hpp"
-#include "console/terminal.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
 
@@ -58,16 +57,6 @@ void add_times(const interop::RunLog& log, const WatchOptions& o, WatchReport& r
     r.first = median({seconds.begin(), seconds.begin() + window});
 }
 
-// What the plan's prediction has for a timer of Megatron-LM, where both mean the same.
-std::optional<double> predicted_timer(const WatchReport& r, const std::string& name) {
-  if (!r.predicted) return std::nullopt;
-  const StepEstimate& e = r.predicted->estimate;
-  const double optimizer = e.parts[static_cast<std::size_t>(CostClass::optimizer)].base();
-  if (name == "optimizer") return optimizer;
-  if (name == "forward-backward") return e.step.base() - optimizer;
-  return std::nullopt;
-}
-
 std::string seconds_text(double seconds) { return format_seconds(Seconds(seconds)); }
 
 std::string time_left_text(double seconds) {
@@ -77,7 +66,7 @@ std::string time_left_text(double seconds) {
                              : fmt::format("{:.1f} days", seconds / 86'400);
 }
 
-std::string timers_text(const WatchReport& r) {
+std::string timers_text(const WatchReport& r, std::size_t columns) {
   Table table{
       {{"timer", Align::left}, {"fastest rank"}, {"slowest rank"}, {"differ"}, {"predicted"}}, {}};
   bool differ = false;
@@ -89,7 +78,7 @@ std::string timers_text(const WatchReport& r) {
                           fmt::format("{:.1f}%", 100 * spread),
                           predicted ? seconds_text(*predicted) : "-"});
   }
-  std::string text = "\n" + to_text(table, terminal().columns);
+  std::string text = "\n" + to_text(table, columns);
   if (differ) {
     text +=
         "ranks differ by more than 10% in a timer that matters: stages or experts loaded "
@@ -144,6 +133,15 @@ void require_same_run(const interop::RunLog& log, const PlanDocument& d,
   problems.throw_if_errors();
 }
 
+std::optional<double> predicted_timer(const WatchReport& r, const std::string& name) {
+  if (!r.predicted) return std::nullopt;
+  const StepEstimate& e = r.predicted->estimate;
+  const double optimizer = e.parts[static_cast<std::size_t>(CostClass::optimizer)].base();
+  if (name == "optimizer") return optimizer;
+  if (name == "forward-backward") return e.step.base() - optimizer;
+  return std::nullopt;
+}
+
 WatchReport::Verdict WatchReport::verdict() const {
   if (!predicted) return Verdict::unknown;
   if (now > predicted->estimate.high.base()) return Verdict::slower;
@@ -168,6 +166,7 @@ WatchReport watch_run(const WatchOptions& o) {
   r.loss = log.steps.back().loss;
   r.planned_steps = o.steps > 0 ? o.steps : log.planned_steps;
   r.timers = log.timers;
+  r.steps = log.steps;
   if (!o.plan.empty()) {
     add_plan(log, o, r);
   } else if (o.tokens) {
@@ -178,7 +177,45 @@ WatchReport watch_run(const WatchOptions& o) {
   return r;
 }
 
-std::string watch_text(const WatchReport& r, const std::string& log) {
+std::vector<std::pair<std::string, std::string>> watch_facts(const WatchReport& r) {
+  std::vector<std::pair<std::string, std::string>> facts;
+  const auto add = [&](const char* name, std::string what) {
+    facts.emplace_back(name, std::move(what));
+  };
+  add("step time", fmt::format("{} now, {} over all {} steps ({} more left out as warm-up)",
+                               seconds_text(r.now), seconds_text(r.median),
+                               format_count(static_cast<std::int64_t>(r.used)), r.dropped));
+  if (r.predicted) {
+    const StepEstimate& e = r.predicted->estimate;
+    const double off = r.now / e.step.base() - 1;
+    add("predicted",
+        fmt::format("{}, between {} and {}; the run is {:.1f}% {}, {}", seconds_text(e.step.base()),
+                    seconds_text(e.low.base()), seconds_text(e.high.base()), 100 * std::abs(off),
+                    off > 0 ? "slower" : "faster", verdict_words(r.verdict())));
+  }
+  if (r.first > 0) {
+    const double change = r.now / r.first - 1;
+    add("trend", std::abs(change) < kNoTrend
+                     ? std::string("as fast as at its beginning")
+                     : fmt::format("{:.1f}% {} than at its beginning", 100 * std::abs(change),
+                                   change > 0 ? "slower" : "faster"));
+  }
+  if (r.slow_steps > 0) {
+    add("slow steps",
+        fmt::format(
+            "{} took over 1.5 times the median, {:.1f}% of the time; the slowest {}, step {}",
+            r.slow_steps, 100 * r.lost_share, seconds_text(r.slowest), r.slowest_step));
+  }
+  if (r.is_over()) {
+    add("left", "nothing, the run is over");
+  } else if (r.planned_steps > 0) {
+    add("left", fmt::format("{} steps, {} at this pace", format_count(r.planned_steps - r.step),
+                            time_left_text(r.seconds_left())));
+  }
+  return facts;
+}
+
+std::string watch_text(const WatchReport& r, const std::string& log, std::size_t columns) {
   std::string text = fmt::format("{}: step {}", log, format_count(r.step));
   if (r.planned_steps > 0) {
     text += fmt::format(" of {}, {:.1f}%", format_count(r.planned_steps),
@@ -186,40 +223,8 @@ std::string watch_text(const WatchReport& r, const std::string& log) {
   }
   if (r.loss) text += fmt::format(", loss {:.4f}", *r.loss);
   text += fmt::format(" ({})\n\n", r.writer);
-  const auto line = [&](const char* name, const std::string& what) {
-    text += fmt::format("{:<12} {}\n", name, what);
-  };
-  line("step time", fmt::format("{} now, {} over all {} steps ({} more left out as warm-up)",
-                                seconds_text(r.now), seconds_text(r.median),
-                                format_count(static_cast<std::int64_t>(r.used)), r.dropped));
-  if (r.predicted) {
-    const StepEstimate& e = r.predicted->estimate;
-    const double off = r.now / e.step.base() - 1;
-    line("predicted", fmt::format("{}, between {} and {}; the run is {:.1f}% {}, {}",
-                                  seconds_text(e.step.base()), seconds_text(e.low.base()),
-                                  seconds_text(e.high.base()), 100 * std::abs(off),
-                                  off > 0 ? "slower" : "faster", verdict_words(r.verdict())));
-  }
-  if (r.first > 0) {
-    const double change = r.now / r.first - 1;
-    line("trend", std::abs(change) < kNoTrend
-                      ? std::string("as fast as at its beginning")
-                      : fmt::format("{:.1f}% {} than at its beginning", 100 * std::abs(change),
-                                    change > 0 ? "slower" : "faster"));
-  }
-  if (r.slow_steps > 0) {
-    line("slow steps",
-         fmt::format(
-             "{} took over 1.5 times the median, {:.1f}% of the time; the slowest {}, step {}",
-             r.slow_steps, 100 * r.lost_share, seconds_text(r.slowest), r.slowest_step));
-  }
-  if (r.is_over()) {
-    line("left", "nothing, the run is over");
-  } else if (r.planned_steps > 0) {
-    line("left", fmt::format("{} steps, {} at this pace", format_count(r.planned_steps - r.step),
-                             time_left_text(r.seconds_left())));
-  }
-  if (!r.timers.empty()) text += timers_text(r);
+  for (const auto& [name, what] : watch_facts(r)) text += fmt::format("{:<12} {}\n", name, what);
+  if (!r.timers.empty()) text += timers_text(r, columns);
   return text;
 }
 

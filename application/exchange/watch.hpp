@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "application/exchange/priced_document.hpp"
 #include "core/json/json_value.hpp"
@@ -39,6 +41,7 @@ struct WatchReport {
   double lost_share = 0;       // of the time of all used steps, what those took beyond the median
   std::optional<PricedDocument> predicted;
   std::vector<interop::RunTimer> timers;
+  std::vector<interop::RunStep> steps;  // all, by number
 
   enum class Verdict { unknown, faster, within, slower };
   [[nodiscard]] Verdict verdict() const;      // `now` against the prediction's band
@@ -55,7 +58,13 @@ void require_same_run(const interop::RunLog&, const PlanDocument&, const std::st
 // wrong, a log whose arguments contradict the plan (verification).
 [[nodiscard]] WatchReport watch_run(const WatchOptions&);
 
-[[nodiscard]] std::string watch_text(const WatchReport&, const std::string& log);
+// What the plan's prediction has for a timer of Megatron-LM, where both mean the same. Seconds.
+[[nodiscard]] std::optional<double> predicted_timer(const WatchReport&, const std::string& name);
+
+// "step time", "7.015 s now, …" and what else is known, a fact a row.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> watch_facts(const WatchReport&);
+[[nodiscard]] std::string watch_text(const WatchReport&, const std::string& log,
+                                     std::size_t columns);
 // "step 120 of 5,000, loss 2.3100, 2.310 s a step (predicted 2.200 s), 454,000 tokens/s, 3.1 h
 // left"
 [[nodiscard]] std::string watch_line(const WatchReport&);

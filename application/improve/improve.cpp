@@ -11,6 +11,7 @@
 #include "application/explain/single_changes.hpp"
 #include "application/improve/keyed_job.hpp"
 #include "application/improve/script_patch.hpp"
+#include "application/request/request.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
 #include "core/plan/constraints.hpp"
@@ -31,6 +32,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kLeastGain = 3e-3;      // of a step; less is not worth a flag
 constexpr double kShareOfChanges = 0.5;  // of the time; the rest is the search's
+constexpr double kShareOfEnd = 0.1;      // of the search's time, for what follows its last round
 constexpr double kNearlyFull = 0.95;     // of the GPU's memory
 constexpr std::size_t kMostLog = std::size_t{1} << 30;
 
@@ -44,22 +46,6 @@ Profile profile_of(const std::string& name, const std::string& cluster_name,
   if (auto found = find_usual_profile(cluster_name, Runtime::megatron))
     return std::move(found->profile);
   return datasheet_profile(cluster.name, cluster.tiers.size(), Runtime::megatron);
-}
-
-// The same degrees on another number of GPUs: data parallelism takes up the difference.
-void move_to(PlanDocument& d, int gpus, const std::string& file) {
-  AttentionMapping& a = d.plan.attention;
-  ExpertMapping& e = d.plan.expert;
-  const int dense = a.tp * a.cp * a.pp, expert = e.etp * e.ep * a.pp;
-  if (gpus % dense != 0 || gpus % expert != 0) {
-    throw_config_error(ExitCode::bad_request, "--gpus", "",
-                       fmt::format("{} does not fit {}: TP x CP x PP is {}, ETP x EP x PP {}", gpus,
-                                   file, dense, expert),
-                       "a multiple of both");
-  }
-  a.dp = gpus / dense;
-  e.edp = gpus / expert;
-  d.gpus = gpus;
 }
 
 struct Job {
@@ -107,7 +93,8 @@ Job read_job(const ImproveOptions& o, ImprovedJob& out) {
     if (o.job.files.size() > 1)
       throw_config_error(ExitCode::bad_request, "FILE", "", "a plan file stands alone", "one file");
     job.document = read_plan_document(text, file);
-    if (o.job.gpus > 0 && o.job.gpus != job.document.gpus) move_to(job.document, o.job.gpus, file);
+    if (o.job.gpus > 0 && o.job.gpus != job.document.gpus)
+      move_to_gpus(job.document, o.job.gpus, file);
     return job;
   }
   if (is_bridge(file, text)) {
@@ -211,7 +198,7 @@ void pin_framework(const Job& read, SearchConfig& search) {
 }
 
 void search_rest(const ImproveOptions& o, const Job& read, Clock::time_point begin,
-                 ImprovedJob& job) {
+                 const std::function<void(const SearchProgress&)>& show, ImprovedJob& job) {
   const double left = o.seconds - seconds_since(begin);
   if (left < 0.2) return;
   PlanRequest request;
@@ -219,10 +206,14 @@ void search_rest(const ImproveOptions& o, const Job& read, Clock::time_point beg
   request.search.runtime = job.target.runtime;
   request.search.top = 1;
   request.search.numerics = {numerics_of(job.plan)};
-  request.search.time_limit = left;
+  request.search.time_limit = (1 - kShareOfEnd) * left;
   request.search.threads = o.threads;
   pin_framework(read, request.search);
-  request.search.progress = [&](const SearchProgress&) { return seconds_since(begin) < o.seconds; };
+  const double end = o.seconds - kShareOfEnd * left;
+  request.search.progress = [&](const SearchProgress& p) {
+    if (show) show(p);
+    return seconds_since(begin) < end;
+  };
   SearchResult found;
   try {
     found = plan(job.target, request).result;
@@ -285,7 +276,8 @@ void make_patch(const ImproveOptions& o, const Job& read, ImprovedJob& job) {
 }  // namespace
 
 ImprovedJob improve_job(const ImproveOptions& o,
-                        const std::function<void(const ImprovedJob&)>& early) {
+                        const std::function<void(const ImprovedJob&)>& early,
+                        const std::function<void(const SearchProgress&)>& show) {
   const Clock::time_point begin = Clock::now();
   ImprovedJob job;
   const Job read = read_job(o, job);
@@ -321,7 +313,7 @@ ImprovedJob improve_job(const ImproveOptions& o,
   make_patch(o, read, job);
   job.seconds = seconds_since(begin);
   if (early) early(job);
-  search_rest(o, read, begin, job);
+  search_rest(o, read, begin, show, job);
   job.seconds = seconds_since(begin);
   return job;
 }

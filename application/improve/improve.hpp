@@ -14,6 +14,7 @@
 #include "application/improve/flag_changes.hpp"
 #include "application/target.hpp"
 #include "core/json/json_value.hpp"
+#include "planner/search_config.hpp"
 #include "simulator/estimate.hpp"
 
 namespace pleat {
@@ -57,10 +58,11 @@ struct ImprovedJob {
   std::vector<std::string> unpatched;  // flags that the patched file would still lack
 };
 
-// Called when the steps are known, before the search. ConfigError: a job that cannot be read or
-// predicted, a log of another run (verification).
+// `early`: called when the steps are known, before the search; `show`: between rounds of the
+// search. ConfigError: a job that cannot be read or predicted, a log of another run (verification).
 [[nodiscard]] ImprovedJob improve_job(const ImproveOptions&,
-                                      const std::function<void(const ImprovedJob&)>& early);
+                                      const std::function<void(const ImprovedJob&)>& early,
+                                      const std::function<void(const SearchProgress&)>& show = {});
 
 [[nodiscard]] std::string improve_text(const ImprovedJob&, std::size_t columns);
 [[nodiscard]] std::string search_text(const ImprovedJob&, std::size_t columns);

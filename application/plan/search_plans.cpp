@@ -8,6 +8,7 @@
 
 #include "application/request/given_recipes.hpp"
 #include "application/request/global_batch.hpp"
+#include "application/request/searched_plan.hpp"
 #include "console/wrap.hpp"
 #include "core/diagnostics.hpp"
 #include "planner/report/what_would_fit.hpp"
@@ -59,7 +60,8 @@ PlanGoal goal_of(const ObjectiveOptions& o) {
 // asks for it; and always so many that the neighbours of few shown plans are those of many.
 int plans_to_rank(const FindPlanOptions& o) {
   int plans = std::max(o.search.top, SearchOptions{}.top);
-  if (!o.compare.empty() || !o.html_file.empty()) plans = std::max(plans, kRanked);
+  if (!o.compare.empty() || !o.plan_file.empty() || !o.html_file.empty())
+    plans = std::max(plans, kRanked);
   if (tells_sensitivity(o)) plans = std::max(plans, static_cast<int>(kPricedAgain));
   return plans;
 }
@@ -100,11 +102,21 @@ FoundPlans search_plans(const FindPlanOptions& o, const SearchHooks& hooks) {
   }
   FoundPlans found;
   found.tokens = read_tokens(o.tokens);
-  found.target = resolve_target(o.target);
+  NumericsRequest asked_formats = o.search.numerics;
+  std::optional<RecipeDraft> given_plan;
+  if (o.plan_file.empty()) {
+    found.target = resolve_target(o.target);
+  } else {
+    SearchedPlan searched = searched_plan(o);
+    found.target = std::move(searched.target);
+    asked_formats = std::move(searched.numerics);
+    given_plan = {o.plan_file, "given by --plan", searched.document.plan, true, true};
+  }
   Target& t = found.target;
-  const NumericsQuestion formats = numerics_question(o.search.numerics, t);
+  const NumericsQuestion formats = numerics_question(asked_formats, t);
   const SearchConfig asked = search_config(o.search, formats, t);
   std::vector<RecipeDraft> drafts = shipped_recipes(t);
+  if (given_plan) drafts.insert(drafts.begin(), *given_plan);
   std::ranges::move(given_recipes(t, asked, o.compare), std::back_inserter(drafts));
   hooks.tell(fmt::format("searching plans of {} on {} x {}", t.model.name, t.gpus, t.cluster.name));
   require_fewer_gpus(o.objective, t.gpus);

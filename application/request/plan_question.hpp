@@ -16,11 +16,12 @@ struct ObjectiveOptions {
   // throughput, time-to-train, cost or memory-headroom: PlanGoal
   std::string objective = "throughput";
   double slack = 0.05;
-  int min_gpus = 0;      // of time-to-train and cost; 0: a sixteenth
-  bool pareto = false;   // also print step time against memory, as far as the slack goes
+  int min_gpus = 0;     // of time-to-train and cost; 0: a sixteenth
+  bool pareto = false;  // also print step time against memory, as far as the slack goes
 };
 
 struct FindPlanOptions {
+  std::string plan_file;  // whose model, cluster and workload are searched anew; empty: flags say
   TargetOptions target;
   SearchOptions search;
   ObjectiveOptions objective;

@@ -62,8 +62,8 @@ void require_cluster_holds(const ClusterSpec& cluster, int gpus) {
 // (docs/validation-notes.md).
 void take_usual_profile(const std::string& name_or_path, Target& target) {
   auto found = find_usual_profile(name_or_path, target.runtime);
-  target.profile = found ? std::move(found->profile)
-                         : datasheet_profile(target.cluster, target.runtime);
+  target.profile =
+      found ? std::move(found->profile) : datasheet_profile(target.cluster, target.runtime);
   target.assumed.push_back("--profile " + target.profile.name);
   if (found || target.runtime != Runtime::megatron) return;
   target.assumed.push_back(
@@ -125,8 +125,8 @@ void require_valid_plan(const Target& target, const Plan& plan, const std::strin
 
 // Fields that are told where they are not given, in this order.
 constexpr std::array<std::string_view, 13> kTold{
-    "tp", "cp", "pp", "vpp", "ep", "etp", "micro-batch", "precision", "sharding", "dispatcher",
-    "recompute", "layout", "cuda-graph"};
+    "tp",        "cp",       "pp",         "vpp",       "ep",     "etp",       "micro-batch",
+    "precision", "sharding", "dispatcher", "recompute", "layout", "cuda-graph"};
 
 std::string told(int value) { return std::to_string(value); }
 std::string told(const std::string& layout) { return layout.empty() ? "even" : layout; }
@@ -192,10 +192,9 @@ struct Mismatch {
   std::string flag, said, plan;
 };
 
-void require_match(const PlanOptions& o, const PlanDocument& document) {
-  if (o.target.accept_mismatch) return;
+void require_match(const TargetOptions& t, const PlanDocument& document) {
+  if (t.accept_mismatch) return;
   std::vector<Mismatch> found;
-  const TargetOptions& t = o.target;
   if (!t.model.empty() && t.model != document.model_name &&
       load_model(t.model).model != document.model) {
     found.push_back({"--model", t.model, document.model_name});
@@ -219,8 +218,10 @@ void require_match(const PlanOptions& o, const PlanDocument& document) {
 
 Precision default_precision(Runtime runtime) {
   switch (runtime) {
-    case Runtime::pleat: return Precision::fp32;
-    case Runtime::megatron: return Precision::bf16;
+    case Runtime::pleat:
+      return Precision::fp32;
+    case Runtime::megatron:
+      return Precision::bf16;
   }
   return Precision::bf16;
 }
@@ -265,6 +266,45 @@ Plan resolve_shape(const ShapeOptions& o, const Target& target, const std::strin
   return plan;
 }
 
+Target target_of_plan(const TargetOptions& o, const PlanDocument& document) {
+  require_match(o, document);
+  Target target;
+  target.model = o.model.empty() ? document.model : load_model(o.model).model;
+  TargetOptions options = o;
+  if (options.cluster.empty()) options.cluster = document.cluster;
+  target.cluster = load_cluster(options.cluster);
+  target.workload = document.workload;
+  if (o.seq_len) target.workload.seq_len = *o.seq_len;
+  if (o.global_batch.has_value())
+    target.workload.global_batch = o.global_batch.of(target.workload.seq_len);
+  if (o.capacity_factor) target.workload.capacity_factor = *o.capacity_factor;
+  if (!o.documents.empty()) target.workload.documents = o.documents;
+  if (o.pad_to_capacity) target.workload.pad_to_capacity = true;
+  if (o.unbound_ranks) target.workload.unbound_ranks = true;
+  if (o.straggler_slowdown) target.workload.straggler_slowdown = *o.straggler_slowdown;
+  put_routing(o.routing, target.model, target.workload, target.assumed);
+  target.gpus = o.gpus.value_or(document.gpus);
+  if (options.runtime.empty()) options.runtime = name_of_runtime(document.runtime);
+  choose_profile(options, target);
+  unbind_ranks(target);
+  return target;
+}
+
+void move_to_gpus(PlanDocument& d, int gpus, const std::string& file) {
+  AttentionMapping& a = d.plan.attention;
+  ExpertMapping& e = d.plan.expert;
+  const int dense = a.tp * a.cp * a.pp, expert = e.etp * e.ep * a.pp;
+  if (gpus % dense != 0 || gpus % expert != 0) {
+    throw_config_error(ExitCode::bad_request, "--gpus", "",
+                       fmt::format("{} does not fit {}: TP x CP x PP is {}, ETP x EP x PP {}", gpus,
+                                   file, dense, expert),
+                       "a multiple of both");
+  }
+  a.dp = gpus / dense;
+  e.edp = gpus / expert;
+  d.gpus = gpus;
+}
+
 Request resolve_request(const PlanOptions& o) {
   Request request;
   Target& target = request.target;
@@ -274,29 +314,9 @@ Request resolve_request(const PlanOptions& o) {
     return request;
   }
   reject_shape_beside_plan(o);
-  const PlanDocument document = read_plan_document(
-      o.plan_text ? *o.plan_text : read_text_file(o.plan_file), o.plan_file);
-  require_match(o, document);
-  target.model = o.target.model.empty() ? document.model : load_model(o.target.model).model;
-  TargetOptions options = o.target;
-  if (options.cluster.empty()) options.cluster = document.cluster;
-  target.cluster = load_cluster(options.cluster);
-  target.workload = document.workload;
-  if (o.target.seq_len) target.workload.seq_len = *o.target.seq_len;
-  if (o.target.global_batch.has_value())
-    target.workload.global_batch = o.target.global_batch.of(target.workload.seq_len);
-  if (o.target.capacity_factor) target.workload.capacity_factor = *o.target.capacity_factor;
-  if (!o.target.documents.empty()) target.workload.documents = o.target.documents;
-  if (o.target.pad_to_capacity) target.workload.pad_to_capacity = true;
-  if (o.target.unbound_ranks) target.workload.unbound_ranks = true;
-  if (o.target.straggler_slowdown) {
-    target.workload.straggler_slowdown = *o.target.straggler_slowdown;
-  }
-  put_routing(o.target.routing, target.model, target.workload, target.assumed);
-  target.gpus = o.target.gpus.value_or(document.gpus);
-  if (options.runtime.empty()) options.runtime = name_of_runtime(document.runtime);
-  choose_profile(options, target);
-  unbind_ranks(target);
+  const PlanDocument document =
+      read_plan_document(o.plan_text ? *o.plan_text : read_text_file(o.plan_file), o.plan_file);
+  target = target_of_plan(o.target, document);
   request.plan = document.plan;
   require_valid_plan(target, request.plan, o.plan_file);
   require_software(target, request.plan, o.plan_file);

@@ -16,6 +16,14 @@ namespace pleat {
 // global_batch must be given.
 [[nodiscard]] Target resolve_target(const TargetOptions&);
 
+// What a plan file was made for, where no flag says otherwise. ConfigError (verification) where
+// --model, --cluster or --gpus contradict it, unless --accept-mismatch.
+[[nodiscard]] Target target_of_plan(const TargetOptions&, const PlanDocument&);
+
+// The same degrees on another number of GPUs: data parallelism takes up the difference. ConfigError
+// (bad_request) where it cannot.
+void move_to_gpus(PlanDocument&, int gpus, const std::string& file);
+
 // A plan from flags, or from --plan; satisfies every named rule, else ConfigError.
 [[nodiscard]] Request resolve_request(const PlanOptions&);
 

@@ -3,6 +3,8 @@
 // pleat improve
 #include "application/improve/improve.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -23,14 +25,29 @@ struct ImproveCommand {
   bool json = false;
 };
 
+// The search's best so far, on a terminal, twice a second.
+void show_live(const SearchProgress& p) {
+  static double next = 0.5;  // seconds
+  if (p.seconds < next) return;
+  next = p.seconds + 0.5;
+  progress(p.best ? fmt::format("searching all plans: {:.0f} s, {} priced, best so far {:.2f} ms",
+                                p.seconds, p.priced, p.best->base() * 1e3)
+                  : fmt::format("searching all plans: {:.0f} s, {} priced, none fits so far",
+                                p.seconds, p.priced));
+}
+
 void run_improve(const ImproveCommand& c) {
   check_output(c.output);
-  const ImprovedJob job = improve_job(c.improve, [&](const ImprovedJob& early) {
-    for (const std::string& line : early.notes) note(line);
-    if (c.json) return;
-    print(improve_text(early, terminal().columns));
-    flush_output();
-  });
+  const ImprovedJob job = improve_job(
+      c.improve,
+      [&](const ImprovedJob& early) {
+        for (const std::string& line : early.notes) note(line);
+        if (c.json) return;
+        print(improve_text(early, terminal().columns));
+        flush_output();
+      },
+      show_live);
+  progress("");
   if (!c.output.file.empty()) write_output(c.output, c.output.file, job.patch);
   print(c.json ? improve_json(job).dump() + "\n" : search_text(job, terminal().columns));
 }

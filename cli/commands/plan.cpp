@@ -50,6 +50,9 @@ void add_objective(CLI::App& command, ObjectiveOptions& o) {
 void add_plan_command(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("plan", "Find the best plans for a model on a cluster");
   const auto o = std::make_shared<FindPlanOptions>();
+  command->add_option("-p,--plan", o->plan_file,
+                      "A plan file: its model, cluster, GPUs, workload and number formats are "
+                      "searched anew, with its plan in the comparison; flags beside it win");
   add_target_options(*command, o->target);
   command->add_option("-t,--tokens", o->tokens,
                       "Tokens to train on, for example 15T: how many days they take");
@@ -68,8 +71,9 @@ void add_plan_command(CLI::App& app, Action& action) {
       ->expected(1)
       ->take_all();
   add_objective(*command, o->objective);
-  command->add_flag("--robust", o->search.robust,
-                    "Rank by the upper end of the prediction band, not by its middle")
+  command
+      ->add_flag("--robust", o->search.robust,
+                 "Rank by the upper end of the prediction band, not by its middle")
       ->group("Objective");
   command->add_option("-o,--out", o->out_file,
                       "Write the best plan's file; to FOLDER/, those of all that are shown");
@@ -98,7 +102,8 @@ void add_plan_command(CLI::App& app, Action& action) {
       "      --global-batch 1024 --precision bf16,mxfp8 --exp-avg-dtype fp32,bf16 --robust\n"
       "  pleat plan --model qwen3-30b-a3b --cluster h100-sxm --gpus 16 --seq-len 4096 \\\n"
       "      --global-batch 512 --precision fp8 --fp8-params any --fp8-dispatch any \\\n"
-      "      --microbatch-group 4,8 --dispatcher-sms 16,20,24");
+      "      --microbatch-group 4,8 --dispatcher-sms 16,20,24\n"
+      "  pleat plan --plan mine.json");
   command->callback([&action, o, command] {
     const auto is_given = [command](const std::string& name) {
       return is_typed(*command->get_option(name));

@@ -10,8 +10,11 @@
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
+#include "cli/report/html/watch_page.hpp"
 #include "console/exit_request.hpp"
 #include "console/output.hpp"
+#include "console/terminal.hpp"
+#include "console/write_file.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat::cli {
@@ -19,14 +22,22 @@ namespace {
 
 struct WatchCommand {
   WatchOptions watch;
-  std::string tokens;
+  std::string tokens, html;
   bool follow = false, json = false, check = false;
   double interval = 10;
 };
 
 void print_report(const WatchCommand& c, const WatchReport& r) {
-  print(c.json ? watch_json(r).dump(c.follow ? 0 : 2) + "\n" : watch_text(r, c.watch.log));
+  print(c.json ? watch_json(r).dump(c.follow ? 0 : 2) + "\n"
+               : watch_text(r, c.watch.log, terminal().columns));
   flush_output();
+  if (c.html.empty()) return;
+  static const ChartLibrary library = load_chart_library();
+  static bool said = false;
+  if (!said && !library.problem.empty()) note("note: " + library.problem);
+  said = true;
+  // In one move, so that a browser that looks meanwhile sees a whole page.
+  write_file(c.html, watch_page(r, c.watch.log).finish(library));
 }
 
 // A report whenever there is a new step, until the run is over. A log that is not there yet, or has
@@ -100,11 +111,14 @@ void add_watch_command(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->check(CLI::Range(0.1, 86'400.0));
   command->add_flag("--check", c->check, "End with 6 if the run is slower than the band");
+  command->add_option("--html", c->html,
+                      "Write a page with charts, too; with --follow it is replaced at each report");
   command->add_flag("--json", c->json, "Print JSON; with --follow a line for each report");
   command->footer(
       "Examples:\n"
       "  pleat watch train.log --plan plan.json\n"
       "  pleat watch pleat-1234.out --plan plan.json --tokens 15T --follow\n"
+      "  pleat watch train.log --plan plan.json --follow --html run.html\n"
       "  pleat watch log.jsonl --plan plan.json --check || echo slower than predicted");
   command->callback([&action, c] { action = [c] { run_watch(*c); }; });
 }

@@ -35,7 +35,7 @@ JsonValue found_plans_json(const FoundPlans& found) {
   JsonValue assumed = JsonValue::array();
   for (const std::string& flag : t.assumed) assumed.push_back(flag);
   document.set("numerics", numerics_json(found.numerics))
-      .set("compared", recipes_json(found.recipes))
+      .set("compared", recipes_json(found.recipes, found.answer.result))
       .set("assumed", assumed);
   if (found.tokens) {
     document.set("training", training_json(training_time(best, t.workload, *found.tokens)));

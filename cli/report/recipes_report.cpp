@@ -20,6 +20,11 @@ std::string place_words(const Recipe& r, const SearchResult& result) {
   return fmt::format("slower than the best {}", result.best.size());
 }
 
+// Of the winner's step over the recipe's, 0.1: 10% less.
+double gain_over(const Recipe& r, const SearchResult& result) {
+  return 1 - result.best.front().estimate.step.base() / r.candidate.estimate.step.base();
+}
+
 }  // namespace
 
 std::string recipes_text(const std::vector<Recipe>& recipes, const SearchResult& result,
@@ -35,6 +40,9 @@ std::string recipes_text(const std::vector<Recipe>& recipes, const SearchResult&
                       "MFU " + fmt::format("{}", fmt::join(mfu_fields(e), ", ")),
                       "peak " + format_bytes(e.peak_bytes())}});
     if (!result.best.empty()) {
+      if (e.fits)
+        facts.push_back(
+            {"gain", {fmt::format("#1 takes {:.1f}% less", 100 * gain_over(r, result))}});
       facts.push_back(
           {"against #1", {explain_difference(result.best.front(), r.candidate, short_words_for)}});
     }
@@ -46,7 +54,7 @@ std::string recipes_text(const std::vector<Recipe>& recipes, const SearchResult&
   return text;
 }
 
-JsonValue recipes_json(const std::vector<Recipe>& recipes) {
+JsonValue recipes_json(const std::vector<Recipe>& recipes, const SearchResult& result) {
   JsonValue list = JsonValue::array();
   for (const Recipe& r : recipes) {
     const StepEstimate& e = r.candidate.estimate;
@@ -59,6 +67,7 @@ JsonValue recipes_json(const std::vector<Recipe>& recipes) {
         .set("fits", e.fits)
         .set("other_numerics", r.numerics)
         .set("place", r.place ? JsonValue(*r.place) : JsonValue());
+    if (!result.best.empty()) json.set("gain", gain_over(r, result));
     list.push_back(json);
   }
   return list;

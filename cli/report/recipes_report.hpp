@@ -11,6 +11,6 @@ namespace pleat::cli {
 // In so many columns, after an empty line; nothing to compare: empty.
 [[nodiscard]] std::string recipes_text(const std::vector<Recipe>&, const SearchResult&,
                                        std::size_t columns);
-[[nodiscard]] JsonValue recipes_json(const std::vector<Recipe>&);
+[[nodiscard]] JsonValue recipes_json(const std::vector<Recipe>&, const SearchResult&);
 
 }  // namespace pleat::cli

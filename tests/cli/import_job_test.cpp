@@ -125,10 +125,10 @@ TEST(Learn, ALogThatContradictsThePlanBeforeItIsRefused) {
 TEST(PlanFiles, AllPlansOfAnAnswerAndAPlanBesideIt) {
   const std::string folder = test_folder() + "/plans/";
   const std::vector<std::string> search{
-      "plan", "--model",   "olmoe-1b-7b", "--cluster", "h100-sxm", "--gpus",
-      "8",    "--seq-len", "4096",        "--top",     "2",        "--global-batch",
-      "64",   "--pp",      "1",           "--tp",      "1",        "--neighbours",
-      "0"};
+      "plan", "--model",   "olmoe-1b-7b", "--cluster",     "h100-sxm", "--gpus",
+      "8",    "--seq-len", "4096",        "--top",         "2",        "--global-batch",
+      "64",   "--pp",      "1",           "--tp",          "1",        "--neighbours",
+      "0",    "--cp",      "1",           "--no-recompute"};
   const Said run = run_pleat(search + std::vector<std::string>{"--out", folder, "--json"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(files_in(folder), ::testing::ElementsAre("plan-1.json", "plan-2.json"));
@@ -136,6 +136,27 @@ TEST(PlanFiles, AllPlansOfAnAnswerAndAPlanBesideIt) {
   write_text(test_folder() + "/file.json", best.find("file")->dump());
   const Said priced = run_pleat({"predict", "--plan", test_folder() + "/file.json", "--json"});
   ASSERT_EQ(priced.exit_code, 0) << priced.err;
+  // The second plan's file says what is searched: the same winner, and what it gains.
+  const Said anew = run_pleat({"plan", "--plan", folder + "plan-2.json", "--pp", "1", "--tp", "1",
+                               "--neighbours", "0", "--cp", "1", "--no-recompute", "--json"});
+  ASSERT_EQ(anew.exit_code, 0) << anew.err;
+  const JsonValue answer = parse_json(anew.out, "out");
+  EXPECT_EQ(answer.find("best")->items()[0].find("plan")->dump(), best.find("plan")->dump());
+  const JsonValue& own = answer.find("compared")->items()[0];
+  EXPECT_EQ(own.find("name")->dump(0), "\"" + folder + "plan-2.json\"");
+  EXPECT_EQ(own.find("place")->dump(0), "2");
+  EXPECT_GE(own.find("gain")->as_double() == nullptr ? -1 : *own.find("gain")->as_double(), 0);
+  const std::vector<std::string> file{"plan", "--plan", folder + "plan-2.json"};
+  const Said longer =
+      run_pleat(file + std::vector<std::string>{"--seq-len", "8k", "--pp", "1", "--tp", "1",
+                                                "--max-evaluations", "50", "--top", "1"});
+  ASSERT_EQ(longer.exit_code, 0) << longer.err;
+  EXPECT_THAT(longer.out, AllOf(HasSubstr("does not fit in memory"), HasSubstr("given by --plan")));
+  EXPECT_THAT(run_pleat(file + std::vector<std::string>{"--model", "llama3-8b"}).err,
+              HasSubstr("the plan was made for olmoe-1b-7b, not for llama3-8b"));
+  EXPECT_THAT(run_pleat(file + std::vector<std::string>{"--gpus", "12"}).err,
+              HasSubstr("plan-2.json: workload.global_batch: 64 is not a multiple of "));
+  EXPECT_EQ(run_pleat(file + std::vector<std::string>{"--global-batch", "7"}).exit_code, 2);
   const Said beside =
       run_pleat(search + std::vector<std::string>{"--compare", folder + "plan-2.json"});
   EXPECT_EQ(beside.exit_code, 0) << beside.err;

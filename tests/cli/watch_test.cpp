@@ -120,5 +120,26 @@ TEST(Watch, FollowsARunToItsEnd) {
   EXPECT_THAT(read_text(out), HasSubstr("\"step\":7"));
 }
 
+// The page has every step, the prediction with its band, what differs between ranks, what is left.
+TEST(Watch, APageStandsBesideTheText) {
+  const Planned plan = planned();
+  const std::string log = test_folder() + "/train.log", page = test_folder() + "/run.html";
+  const std::string timers =
+      "(min, max) time across ranks (ms):\n    forward-backward ....: (900.00, 1900.00)\n"
+      "    optimizer ....: (10.00, 12.00)\n";
+  write_text(log, log_of(1.2 * plan.seconds) + timers);
+  const Words words{"watch", log, "--plan", plan.file, "--steps", "100000", "--html", page};
+  const Said run = run_pleat(words);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const std::string text = read_text(page);
+  for (const char* part : {"upper end of the band", "slow steps", "steps, ", " days at this pace",
+                           "forward-backward", "111.1", "Seconds of every step"})
+    EXPECT_THAT(text, HasSubstr(part));
+  write_text(log, log_of(1.2 * plan.seconds));  // replaced whole
+  ASSERT_EQ(run_pleat(words).exit_code, 0);
+  EXPECT_THAT(read_text(page), Not(HasSubstr("forward-backward")));
+  EXPECT_EQ(run_pleat({"watch", log, "--html", test_folder() + "/none/run.html"}).exit_code, 5);
+}
+
 }  // namespace
 }  // namespace pleat::cli_test

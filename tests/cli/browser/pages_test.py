@@ -66,6 +66,10 @@ def main():
         if "charts are left out" in said:
             print("skipped: no Plotly; ./pleat.sh installs it")
             return 77
+        log = source / "tests" / "interop" / "data" / "megatron_mixtral.log"
+        page = folder / "watch.html"
+        subprocess.run([pleat, "watch", str(log), "--html", str(page)], capture_output=True, check=True)
+        pages.insert(0, page)
         faults = 0
         # Plotly as pleat.sh cuts it down is a megabyte; a page is little more.
         for page in pages:
