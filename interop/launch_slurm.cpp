@@ -152,7 +152,9 @@ std::string slurm_text(const Launch& l) {
       in_container(s);
   if (pleat) {
     // The ranks learn from srun who they are.
-    text += "\n# Further arguments of sbatch go to `pleat train`.\n" + srun +
+    text += "\n# Further arguments of sbatch go to `pleat train`.\n";
+    if (l.on_gpus) text += "# shellcheck disable=SC2016\n";
+    text += srun +
             (l.on_gpus
                  ? fmt::format(" \\\n  bash -c '{}exec \"${{near[@]}}\" \"$@\"' rank", kNearGpu)
                  : std::string()) +

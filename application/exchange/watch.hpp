@@ -18,11 +18,11 @@ namespace pleat {
 
 struct WatchOptions {
   std::string log, plan;         // plan: a plan file, or empty
-  std::string profile;           // empty: the plan's usual one
+  std::string profile = {};      // empty: the plan's usual one
   int warmup = 3;                // first steps that are left out, fewer if there are few
   int window = 50;               // latest steps that "now" is the median of
   std::int64_t steps = 0;        // of the whole run; 0: as the log says
-  std::optional<double> tokens;  // of the whole run, instead of steps; needs the plan
+  std::optional<double> tokens = {};  // of the whole run, instead of steps; needs the plan
 };
 
 // Seconds are of one step.

@@ -46,8 +46,8 @@ std::vector<const CLI::Option*> trial_options(const CLI::App& command, std::size
   std::vector<const CLI::Option*> list;
   for (const char* option :
        {"--cluster", "--gpus", "--runtime", "--profile", "--capacity-factor",
-        "--straggler-slowdown", "--unbound-ranks", "--documents", "--routing", "--imbalance", "--pad-to-capacity",
-        "--accept-mismatch"})
+        "--straggler-slowdown", "--unbound-ranks", "--documents", "--routing", "--imbalance",
+        "--pad-to-capacity", "--accept-mismatch"})
     list.push_back(command.get_option(option));
   const std::vector<const CLI::Option*> all = command.get_options();
   list.insert(list.end(), all.begin() + static_cast<std::ptrdiff_t>(before), all.end());

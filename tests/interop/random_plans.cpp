@@ -184,6 +184,7 @@ std::vector<PlanDocument> random_documents(int each, unsigned seed) {
       if (dice.one_in(6)) d.workload.capacity_factor = 1.25;
       if (dice.one_in(8)) d.workload.documents = {512, 4096};
       if (dice.one_in(8)) d.workload.straggler_slowdown = 0.02;
+      if (dice.one_in(8)) d.workload.unbound_ranks = true;
       d.workload.pad_to_capacity = d.workload.capacity_factor > 0 && dice.one_in(2);
       if (!violations({d.model, d.workload, d.plan, d.gpus}).empty()) continue;
       ++found;

@@ -57,6 +57,26 @@ double end_of(const Schedule& schedule, bool waits_for_sends) {
   return time_table(table, durations, start, Seconds(1)).end.base();
 }
 
+// One walk finds what two would, whether stages wait for what they send or not.
+TEST(Pipeline, EndWithoutTransfersIsThatOfAWalkWithout) {
+  for (const bool waits : {false, true}) {
+    for (const auto& [pp, vpp] : {std::pair{4, 1}, {4, 2}, {3, 3}}) {
+      ScheduleTable table = tabulate({.pp = pp, .vpp = vpp, .microbatches = 12});
+      table.waits_for_sends = waits;
+      std::vector<Seconds> durations, start;
+      for (int i = 0; i < pp * table.kinds(); ++i) durations.push_back(Seconds(1 + i % 5));
+      for (int s = 0; s < pp; ++s) start.push_back(Seconds(0.25 * s));
+      const TableTiming both = time_table(table, durations, start, Seconds(0.5),
+                                          {.end_without_transfer = true});
+      const TableTiming with = time_table(table, durations, start, Seconds(0.5));
+      EXPECT_EQ(both.end, with.end);
+      EXPECT_EQ(both.finish, with.finish);
+      EXPECT_EQ(both.end_without_transfer, time_table(table, durations, start, Seconds(0)).end);
+      EXPECT_LT(both.end_without_transfer, both.end);
+    }
+  }
+}
+
 // By hand. Stage 0: F 0-2, sends until 3, F 3-5, sends until 6, B 9-12, B 15-18.
 //          Stage 1: F 3-5, B 5-8, sends until 9, F 9-11, B 11-14, sends until 15.
 TEST(Pipeline, PlainStagesWaitForWhatTheySend) {

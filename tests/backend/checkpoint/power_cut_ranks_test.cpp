@@ -67,8 +67,8 @@ struct Shared {
   std::vector<PowerCut> cuts;
 };
 
-// A save of step 1, then one of step 2 with a rank held; cuts of the second. `rest`: also those that
-// are not in a shard. `skip_sync`: the shard of rank 1 is not synchronised, which is to be found.
+// A save of step 1, then one of step 2 with a rank held; cuts of the second. `rest`: also those
+// that are not in a shard. `skip_sync`: rank 1's shard is not synchronised, which is to be found.
 void explore(Job& job, int rank, Shared& shared, Hold& hold, bool rest, bool skip_sync,
              Explored& explored) {
   const bool first = rank == 0;
@@ -91,7 +91,8 @@ void explore(Job& job, int rank, Shared& shared, Hold& hold, bool rest, bool ski
       if (test::changes(kind) && (rest || in_shard)) {
         shared.cuts.push_back({disk.nodes(), 1, 2, kind + " " + path});
       }
-      return skip_sync && owner_of(path) == 1 && kind == "synchronise" ? SimulatedFiles::kNothing : 0;
+      const bool skip = skip_sync && owner_of(path) == 1 && kind == "synchronise";
+      return skip ? SimulatedFiles::kNothing : 0;
     };
   }
   shared.meet.arrive_and_wait();

@@ -31,9 +31,9 @@ class SimulatedFiles final : public FileSystem {
   using Nodes = std::vector<Node>;
 
   // `arrive` sees each call before it has its turn, and may hold it up; calls of several threads
-  // then come one after the other. `before` sees each in its turn, with its kind and path. Not zero:
-  // the call fails with this error (kShort: a write puts half; kNothing: it says it is done, and is
-  // not).
+  // then come one after the other. `before` sees each in its turn, with its kind and path. Not
+  // zero: the call fails with this error (kShort: a write puts half; kNothing: it says it is done,
+  // and is not).
   std::function<void(const std::string& kind, const std::string& path)> arrive;
   static constexpr int kShort = -1, kNothing = -2;
   std::function<int(const std::string& kind, const std::string& path)> before;

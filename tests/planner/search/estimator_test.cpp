@@ -161,6 +161,7 @@ int compare_all(const ModelSpec& model, const ClusterSpec& cluster, const Worklo
     expect_same(first[i], estimate(compile(model, workload, plans[i], Runtime::megatron), cluster,
                                    profile), plans[i]);
     expect_same(first[i], estimator(plans[i]), plans[i]);  // from memory alone
+    EXPECT_EQ(estimator.step_at(plans[i], estimator.clock(plans[i])), first[i].step);
   }
   EXPECT_GT(std::ranges::count_if(plans, [](const Plan& p) { return !p.stages.empty(); }), 0);
   EXPECT_LT(estimator.counts().layers, plans.size());
