@@ -11,6 +11,7 @@
 
 #include "application/learn/runs_to_learn.hpp"
 #include "application/tune/trial_choice.hpp"
+#include "application/tune/trial_verdict.hpp"
 #include "console/output.hpp"
 #include "console/tables.hpp"
 #include "console/terminal.hpp"
@@ -22,6 +23,8 @@ namespace pleat {
 namespace {
 
 constexpr std::size_t kLeastPlans = 5;
+constexpr int kTrialSteps = 10;         // as `pleat tune --on` has them
+constexpr std::size_t kMostTrials = 8;  // that the steps of the last column may be enough for
 
 // The least of the first trials; trials that a small group does not have lose nothing.
 Regrets regrets_in_order(const std::vector<double>& regrets,
@@ -35,16 +38,52 @@ Regrets regrets_in_order(const std::vector<double>& regrets,
   return r;
 }
 
+// By plan.
+struct GroupTimes {
+  std::vector<double> measured, regrets;
+};
+
 std::vector<std::size_t> chosen_order(const Profile& profile, const std::vector<RunToLearn>& runs) {
   TrialChoice choice(profile, runs);
   std::vector<std::size_t> order;
-  while (order.size() < kReplayTrials) {
+  while (order.size() < kMostTrials) {
     const auto next = choice.next();
     if (!next) break;
     order.push_back(next->plan);
     choice.measured(next->plan, runs[next->plan].measured);
   }
   return order;
+}
+
+// The least regret of the trials that so many steps are enough for.
+StepRegrets regrets_of_steps(const GroupTimes& g, const std::vector<std::size_t>& order,
+                             bool rungs) {
+  StepRegrets out{};
+  for (std::size_t column = 0; column < out.size(); ++column) {
+    int spent = 0;
+    double best = 0, least = g.regrets[order.front()];
+    for (const std::size_t i : order) {
+      const double seconds = g.measured[i];
+      const int steps =
+          rungs && best > 0 ? steps_until_stopped(seconds / best, kTrialSteps) : kTrialSteps;
+      spent += steps;
+      if (spent > kReplaySteps[column]) break;
+      best = best > 0 ? std::min(best, seconds) : seconds;
+      least = std::min(least, g.regrets[i]);
+    }
+    out[column] = least;
+  }
+  return out;
+}
+
+double steps_of_first(const GroupTimes& g, const std::vector<std::size_t>& order) {
+  double steps = 0, best = 0;
+  for (std::size_t n = 0; n < std::min(order.size(), kReplayTrials); ++n) {
+    const double seconds = g.measured[order[n]];
+    steps += best > 0 ? steps_until_stopped(seconds / best, kTrialSteps) : kTrialSteps;
+    best = best > 0 ? std::min(best, seconds) : seconds;
+  }
+  return steps;
 }
 
 struct GroupToReplay {
@@ -64,7 +103,13 @@ void replay(GroupToReplay& g) {
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return g.predicted[i]; });
   g.group.random = random_regrets(regrets);
   g.group.predicted = regrets_in_order(regrets, order);
-  g.group.chosen = regrets_in_order(regrets, chosen_order(*g.profile, g.runs));
+  const std::vector<std::size_t> chosen = chosen_order(*g.profile, g.runs);
+  g.group.chosen = regrets_in_order(regrets, chosen);
+  GroupTimes times{{}, regrets};
+  for (const RunToLearn& run : g.runs) times.measured.push_back(run.measured);
+  g.group.whole = regrets_of_steps(times, chosen, false);
+  g.group.rungs = regrets_of_steps(times, chosen, true);
+  g.group.steps = steps_of_first(times, chosen);
 }
 
 Replay::Line line_of(const std::vector<ReplayedGroup>& groups, Regrets ReplayedGroup::*member) {
@@ -76,6 +121,31 @@ Replay::Line line_of(const std::vector<ReplayedGroup>& groups, Regrets ReplayedG
     }
   }
   return line;
+}
+
+StepRegrets mean_of(const std::vector<ReplayedGroup>& groups, StepRegrets ReplayedGroup::*member) {
+  StepRegrets mean{};
+  for (const ReplayedGroup& g : groups)
+    for (std::size_t i = 0; i < mean.size(); ++i)
+      mean[i] += (g.*member)[i] / static_cast<double>(groups.size());
+  return mean;
+}
+
+std::string steps_text(const Replay& r) {
+  Table table{{{"expected improvement, trials of 10 steps", Align::left}}, {}};
+  for (const int steps : kReplaySteps)
+    table.columns.push_back({fmt::format("after {} steps", steps)});
+  table.columns.push_back({"steps of 5 trials"});
+  for (const auto& [name, regrets] :
+       {std::pair{"all steps of each", &r.whole}, std::pair{"stopped at a rung", &r.rungs}}) {
+    std::vector<std::string> cells{name};
+    for (const double v : *regrets) cells.push_back(fmt::format("{:.2f}%", 100 * v));
+    cells.push_back(regrets == &r.whole
+                        ? fmt::format("{}", kTrialSteps * static_cast<int>(kReplayTrials))
+                        : fmt::format("{:.1f}", r.steps));
+    table.rows.push_back(std::move(cells));
+  }
+  return "\n" + to_text(table, terminal().columns);
 }
 
 std::string replay_text(const Replay& r) {
@@ -105,10 +175,11 @@ std::string replay_text(const Replay& r) {
              "{} groups of {} plans and more, {} plans: measured time lost by the best plan tried, "
              "mean over the groups, and the worst group\n\n",
              r.groups.size(), kLeastPlans, plans) +
-         to_text(table, terminal().columns);
+         to_text(table, terminal().columns) + steps_text(r);
 }
 
-JsonValue regrets_json(const Regrets& regrets) {
+template <std::size_t N>
+JsonValue regrets_json(const std::array<double, N>& regrets) {
   JsonValue list = JsonValue::array();
   for (const double v : regrets) list.push_back(v);
   return list;
@@ -135,6 +206,10 @@ JsonValue replay_json(const Replay& r) {
   document.set("random", line(r.random))
       .set("prediction", line(r.predicted))
       .set("expected_improvement", line(r.chosen))
+      .set("steps", JsonValue::object()
+                        .set("all", regrets_json(r.whole))
+                        .set("rungs", regrets_json(r.rungs))
+                        .set("five_trials", r.steps))
       .set("groups", std::move(groups));
   return document;
 }
@@ -192,6 +267,10 @@ Replay replay_trials(const std::vector<ComparedRun>& rows, RunCatalog& catalog, 
   result.random = line_of(result.groups, &ReplayedGroup::random);
   result.predicted = line_of(result.groups, &ReplayedGroup::predicted);
   result.chosen = line_of(result.groups, &ReplayedGroup::chosen);
+  result.whole = mean_of(result.groups, &ReplayedGroup::whole);
+  for (const ReplayedGroup& g : result.groups)
+    result.steps += g.steps / static_cast<double>(result.groups.size());
+  result.rungs = mean_of(result.groups, &ReplayedGroup::rungs);
   return result;
 }
 

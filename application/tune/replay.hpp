@@ -19,12 +19,19 @@ inline constexpr std::size_t kReplayTrials = 5;
 // 1, 2, … trials.
 using Regrets = std::array<double, kReplayTrials>;
 
+// The same after so many steps spent, where trials take ten each.
+inline constexpr std::array<int, 4> kReplaySteps{15, 20, 25, 30};
+using StepRegrets = std::array<double, kReplaySteps.size()>;
+
 struct ReplayedGroup {
   std::string name, cluster;
   std::size_t plans = 0;
   Regrets random{};     // the mean over all orders
   Regrets predicted{};  // the shortest prediction first
   Regrets chosen{};     // as `pleat tune --on` chooses
+  StepRegrets whole{};  // in that order, every trial with all its steps
+  StepRegrets rungs{};  // what is clearly behind stopped at its rung
+  double steps = 0;     // of the first five trials, with rungs
 };
 
 struct Replay {
@@ -33,6 +40,8 @@ struct Replay {
     Regrets mean{}, worst{};  // over the groups
   };
   Line random, predicted, chosen;
+  StepRegrets whole{}, rungs{};  // means
+  double steps = 0;
 };
 
 // Groups with fewer plans than `least` are left out; rows without a group, a prediction or a

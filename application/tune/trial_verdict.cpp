@@ -4,13 +4,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 
 namespace pleat {
 namespace {
 
-constexpr int kStepsToJudge = 2;  // after the first ones
+constexpr double kSpreads = 3;  // that what is behind must be over
 
 std::string steps_text(const TrialReading& r, int steps) {
   return fmt::format("{} of {} steps", r.steps, steps);
@@ -44,10 +45,28 @@ TrialVerdict judge_ended(const JobLook& look, const TrialReading& r, int steps) 
                                             r.last_words.empty() ? "" : ": " + r.last_words)};
 }
 
+std::optional<double> rung_tolerance(int counted, double spread) {
+  if (counted < kFirstRung) return std::nullopt;
+  double share = kClearlyBehind;
+  for (int rung = 2 * kFirstRung; rung <= counted; rung *= 2) share /= 2;
+  return std::max(share, kSpreads * spread);
+}
+
+int steps_until_stopped(double ratio, int steps) {
+  const int warmup = trial_warmup(steps);
+  for (int n = warmup + 1; n < steps; ++n) {
+    const auto tolerance = rung_tolerance(n - warmup, 0);
+    if (tolerance && ratio > 1 + *tolerance) return n;
+  }
+  return steps;
+}
+
 std::optional<TrialVerdict> judge_running(const TrialReading& r, int steps, const RunningTimes& t) {
   const int warmup = trial_warmup(r.steps);
-  const bool judged = warmup == trial_warmup(steps) && r.steps - warmup >= kStepsToJudge;
-  if (t.best && judged && r.steps < steps && r.fastest > kClearlyBehind * *t.best) {
+  const double spread = r.fastest > 0 ? r.seconds / r.fastest - 1 : 0;
+  const auto tolerance =
+      warmup == trial_warmup(steps) ? rung_tolerance(r.steps - warmup, spread) : std::nullopt;
+  if (t.best && tolerance && r.steps < steps && r.fastest > (1 + *tolerance) * *t.best) {
     return TrialVerdict{TrialOutcome::behind,
                         fmt::format("stopped after {}: none took less than {:.2f} times the best "
                                     "trial's",

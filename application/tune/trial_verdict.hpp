@@ -17,8 +17,19 @@ struct TrialVerdict {
   std::string reason;  // empty for one that is measured
 };
 
-// Its fastest step over the best trial's step, from where on a trial is stopped.
-inline constexpr double kClearlyBehind = 1.2;
+// A trial's steps are run in rungs: after 2, 4, 8, … steps that count, one that is clearly behind
+// the best trial is stopped. "Clearly" is a fifth at the first rung and half as much at each
+// further one, but no less than three times what its own steps differ by.
+inline constexpr double kClearlyBehind = 0.2;
+inline constexpr int kFirstRung = 2;
+
+// How much its fastest step may take over the best trial's after so many steps that count, as a
+// share; nothing before the first rung. `spread`: its median step over its fastest, less 1.
+[[nodiscard]] std::optional<double> rung_tolerance(int counted, double spread);
+
+// Steps until a trial is stopped, all of whose steps take `ratio` times the best trial's; `steps`
+// where it is not.
+[[nodiscard]] int steps_until_stopped(double ratio, int steps);
 
 // Of a job that is over; `steps` were wanted. All steps are a measurement whatever came after them.
 [[nodiscard]] TrialVerdict judge_ended(const JobLook&, const TrialReading&, int steps);

@@ -61,6 +61,21 @@ TEST(TrialVerdict, AnEndHasItsReason) {
             "ended by signal 9 (SIGKILL) after 2 of 6 steps: Killed");
 }
 
+// A fifth after two steps that count, a tenth after four, unless its own steps differ by more.
+TEST(TrialVerdict, ARungStopsWhatIsClearlyBehind) {
+  const RunningTimes times{.running = 10, .since_last_step = 1, .limit = 60, .best = 1.0};
+  EXPECT_FALSE(judge_running(steps(5, 1.15), 20, times));
+  EXPECT_TRUE(judge_running(steps(7, 1.15), 20, times));
+  EXPECT_FALSE(judge_running(steps(7, 1.08), 20, times));
+  EXPECT_TRUE(judge_running(steps(11, 1.08), 20, times));
+  TrialReading uneven = steps(7, 1.15);
+  uneven.seconds = 1.21;  // its median: 5% over its fastest
+  EXPECT_FALSE(judge_running(uneven, 20, times));
+  EXPECT_EQ(steps_until_stopped(1.5, 10), 5);
+  EXPECT_EQ(steps_until_stopped(1.15, 10), 7);
+  EXPECT_EQ(steps_until_stopped(1.05, 10), 10);
+}
+
 TEST(TrialVerdict, ATrialThatIsClearlyBehindIsStopped) {
   const RunningTimes times{.running = 10, .since_last_step = 1, .limit = 60, .best = 1.0};
   EXPECT_FALSE(judge_running(steps(4, 2.0), 10, times));  // one step after the first three

@@ -302,6 +302,12 @@ TEST(Replay, OfVTrainTheChoiceIsBetterThanTheOrderAlone) {
   EXPECT_LE(mean("expected_improvement", 5), 0.002);
   EXPECT_LE(mean("expected_improvement", 3), mean("prediction", 3));
   EXPECT_LT(mean("prediction", 1), mean("random", 1));
+  // For the same steps, what is stopped at its rung leaves room for further trials.
+  const JsonValue& steps = *json.find("steps");
+  for (std::size_t i = 0; i < 4; ++i)
+    EXPECT_LE(*steps.find("rungs")->items().at(i).as_double(),
+              *steps.find("all")->items().at(i).as_double());
+  EXPECT_LT(*steps.find("five_trials")->as_double(), 50);
   const Said none =
       run_pleat({"tune", "--replay",
                  std::string(PLEAT_SOURCE_DIR) + "/configs/validation/simumax_b200.jsonl"});
