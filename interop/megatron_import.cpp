@@ -169,8 +169,9 @@ void read_gradients(const ArgumentReader& r, ImportedRun& out) {
   const bool as_weights =
       r.is_on("grad_reduce_in_bf16") || (fp16 && !r.is_on("accumulate_allreduce_grads_in_fp32"));
   if (!as_weights) return;
-  p.optimizer.main_grads = p.precision == Precision::fp32 ? DType::fp32 : DType::bf16;
-  if (fp16) out.assumed.push_back("gradients in bf16, which are in fp16 in the run");
+  p.optimizer.main_grads = p.precision == Precision::fp32 ? DType::fp32
+                           : fp16                         ? DType::fp16
+                                                          : DType::bf16;
   if (!r.is_on("use_megatron_fsdp")) return;
   const auto type = [&](const char* member, DType otherwise) {
     return choice(r, member, otherwise,

@@ -100,7 +100,10 @@ std::vector<Refusal> make_megatron_refusals() {
        }},
       {"plan.optimizer.main_grads", "main gradients are fp32 or bf16 there", "fp32 or bf16",
        "training/arguments.py:3671",
-       [](C c) { return c.plan().optimizer.main_grads == DType::fp8; }},
+       [](C c) {
+         const DType type = c.plan().optimizer.main_grads;
+         return type == DType::fp8 || (type == DType::fp16 && precision_aware(c));
+       }},
       {"plan.optimizer.main_grads", "gradients are summed in fp32 or in the type of the weights",
        "fp32", "core/distributed/distributed_data_parallel.py",
        [](C c) {

@@ -54,6 +54,7 @@ void write_main_grads(C c, Exported& e) {
     if (c.plan().precision == Precision::fp16) add(e, "--accumulate-allreduce-grads-in-fp32");
     return;
   }
+  if (c.plan().optimizer.main_grads == DType::fp16) return;
   add(e, "--main-grads-dtype", {std::string(name_of(c.plan().optimizer.main_grads))});
   add(e, "--grad-reduce-in-bf16");
   if (is_fsdp(c)) add(e, "--megatron-fsdp-main-grads-dtype", {"bf16"});

@@ -51,7 +51,9 @@ bool keeps_fp8_weights(const ExportContext& c) {
 
 bool narrow_optimizer(const ExportContext& c) {
   const auto& o = c.plan().optimizer;
-  return o.main_grads != DType::fp32 || o.main_params != DType::fp32 || o.exp_avg != DType::fp32 ||
+  // Gradients of an fp16 run are in fp16 unless it is told otherwise.
+  const bool narrow_grads = o.main_grads != DType::fp32 && o.main_grads != DType::fp16;
+  return narrow_grads || o.main_params != DType::fp32 || o.exp_avg != DType::fp32 ||
          o.exp_avg_sq != DType::fp32;
 }
 

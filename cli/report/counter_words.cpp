@@ -83,6 +83,7 @@ constexpr std::array kRules{
     CounterWords{"fp8-exchange-precision", "send rows in fp8 to experts that compute in fp32"},
     CounterWords{"fsdp-group", "have groups of shards that ranks do not divide into"},
     CounterWords{"grad-reduce-type", "reduce gradients in a wider type than they are kept in"},
+    CounterWords{"gradient-type", "keep gradients in fp16 in a run of another format"},
     CounterWords{"graph-of-unknown-sizes",
                  "capture the whole iteration, though only routing knows the sizes"},
     CounterWords{"heads-divisible", "cut attention heads into unequal parts over TP"},

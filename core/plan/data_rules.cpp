@@ -99,6 +99,15 @@ Violation explain_fp8_precision(const PlanContext& c) {
   return {"", narrow_path(c.plan), "an fp8 exchange excludes precision fp32", "bf16 or narrower"};
 }
 
+bool gradient_type_holds(const PlanContext& c) {
+  return c.plan.optimizer.main_grads != DType::fp16 || c.plan.precision == Precision::fp16;
+}
+Violation explain_gradient_type(const PlanContext& c) {
+  return {"", "optimizer.main_grads",
+          fmt::format("gradients in fp16 exclude precision {}", name_of(c.plan.precision)),
+          "fp32 or bf16, or precision fp16"};
+}
+
 bool grad_reduce_holds(const PlanContext& c) {
   if (!c.plan.optimizer.grad_reduce) return true;
   const DType type = *c.plan.optimizer.grad_reduce;
@@ -163,6 +172,7 @@ void append_data_rules(std::vector<Constraint>& list) {
   list.push_back({"expert-shards", expert_shards_hold, explain_expert_shards});
   list.push_back({"fp8-exchange-needs-ep", fp8_exchange_holds, explain_fp8_exchange});
   list.push_back({"fp8-exchange-precision", fp8_precision_holds, explain_fp8_precision});
+  list.push_back({"gradient-type", gradient_type_holds, explain_gradient_type});
   list.push_back({"grad-reduce-type", grad_reduce_holds, explain_grad_reduce});
   list.push_back({"tile-overlap-needs-ep", tile_ep_holds, explain_tile_ep});
   list.push_back({"tile-overlap-alone", tile_alone_holds, explain_tile_alone});

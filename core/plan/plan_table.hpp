@@ -388,10 +388,10 @@ inline constexpr std::tuple kPlanFields{
         .typed = {"optimizer", "adamw, lamb, sgd (with momentum) or muon"}},
     PlanField<&Plan::optimizer, &OptimizerPlan::main_grads>{
         .path = "optimizer.main_grads",
-        .domain = {{DType::fp32, DType::bf16, DType::fp8}, 3, 2},
+        .domain = {{DType::fp32, DType::bf16, DType::fp16, DType::fp8}, 4, 3},
         .parts = MemoPart::layers,
         .chosen_by = ChosenBy::numerics,
-        .typed = {"main-grads-dtype", "Of the gradients: fp32 or bf16"}},
+        .typed = {"main-grads-dtype", "Of the gradients: fp32, bf16, or fp16 in an fp16 run"}},
     PlanField<&Plan::optimizer, &OptimizerPlan::main_params>{
         .path = "optimizer.main_params",
         .domain = {{DType::fp32, DType::bf16, DType::fp16, DType::fp8, DType::remainder16}, 5, 5},

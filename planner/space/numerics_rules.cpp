@@ -59,8 +59,10 @@ const std::vector<Missing>& megatron_missing() {
        [](const ModelSpec&, const Numerics& n) { return n.optimizer.main_grads == DType::fp8; }},
       {"optimizer.main_grads", "gradients are summed in fp32 or in the type of the weights", "fp32",
        [](const ModelSpec&, const Numerics& n) {
-         return n.optimizer.main_grads == DType::bf16 &&
-                (n.precision == Precision::fp32 || n.precision == Precision::fp16);
+         const DType type = n.optimizer.main_grads;
+         return (type == DType::bf16 &&
+                 (n.precision == Precision::fp32 || n.precision == Precision::fp16)) ||
+                (type == DType::fp16 && n.precision != Precision::fp16);
        }},
       // training/arguments.py:3053; Megatron-FSDP alone has a type of its own for it
       {"optimizer.grad_reduce", "Megatron's gradients are sent in the type that they are summed in",

@@ -62,6 +62,9 @@ TEST(Constraints, NarrowExchanges) {
       },
       "grad-reduce-type", "optimizer.grad_reduce",
       "gradients kept in bf16 cannot be reduced in fp32", "fp32 or bf16, no wider than main_grads");
+  expect_violation([](Case& c) { c.plan.optimizer.main_grads = DType::fp16; }, "gradient-type",
+                   "optimizer.main_grads", "gradients in fp16 exclude precision bf16",
+                   "fp32 or bf16, or precision fp16");
   expect_violation([](Case& c) { c.plan.optimizer.grad_reduce = DType::fp8; }, "grad-reduce-type",
                    "optimizer.grad_reduce", "gradients kept in fp32 cannot be reduced in fp8",
                    "fp32 or bf16, no wider than main_grads");
