@@ -292,7 +292,11 @@ std::vector<FieldRule> make_deepspeed_fields() {
                      fmt::format("{}", c.workload().straggler_slowdown)});
        },
        nullptr},
-      {"workload.unbound_ranks", nullptr, "the launcher's"},
+      {"workload.unbound_ranks",
+       [](C c, Exported& e) {
+         miss_if(e, {c.workload().unbound_ranks, "workload.unbound_ranks", "true"});
+       },
+       nullptr},
       {"cluster.name", nullptr, "the launcher's"},
       {"cluster.gpus",
        [](C c, Exported& e) { e.notes.push_back(fmt::format("world size {}", c.document.gpus)); },

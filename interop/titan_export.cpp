@@ -306,7 +306,12 @@ std::vector<FieldRule> make_titan_fields() {
                  "an assumption about the machines, not a setting");
        },
        nullptr},
-      {"workload.unbound_ranks", nullptr, "the launcher's"},
+      {"workload.unbound_ranks",
+       [](C c, Exported& e) {
+         miss_if(e, c.workload().unbound_ranks, "workload.unbound_ranks", "true",
+                 "the launcher binds ranks, or does not");
+       },
+       nullptr},
       {"cluster.gpus",
        [](C c, Exported& e) { e.notes.push_back(fmt::format("world size {}", c.document.gpus)); },
        nullptr},
