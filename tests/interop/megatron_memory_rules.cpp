@@ -125,11 +125,9 @@ const std::vector<ArgumentRule>& precision_rules() {
          return fsdp(c) && c.on("grad_reduce_in_bf16") &&
                 !c.on("accumulate_allreduce_grads_in_fp32");
        }},
+      // fp16 gradients are what such a run has unless it accumulates them in fp32.
       {"training/arguments.py:3069: fp16", [](C c) { return c.on("fp16"); },
-       [](C c) {
-         return c.on("accumulate_allreduce_grads_in_fp32") &&
-                c.text("main_grads_dtype", "fp32") == "fp32";
-       }},
+       [](C c) { return c.text("main_grads_dtype", "fp32") == "fp32"; }},
       {"core/optimizer/optimizer_config.py",
        [](C c) { return c.on("use_precision_aware_optimizer"); },
        [](C c) { return sharded(c) && c.text("optimizer", "adam") == "adam"; }},

@@ -74,7 +74,6 @@ void roll_memory(Dice& d, const ModelSpec& m, Plan& p) {
   if (d.one_in(4)) p.offload = some<Offload>(d, 7);
   if (d.one_in(12)) p.offload_layers = 1 + d.below(static_cast<int>(m.layers));
   p.sharding = d.pick<Sharding>(4);
-  if (p.precision == Precision::fp16 && d.one_in(2)) o.main_grads = DType::fp16;
   const bool shards = p.sharding == Sharding::zero2 || p.sharding == Sharding::zero3;
   if (shards && d.one_in(2)) p.fsdp_group = d.power(3);
   if (p.sharding == Sharding::zero1 && d.one_in(3)) p.optimizer_instances = d.power(2);
@@ -96,6 +95,7 @@ void roll_optimizer(Dice& d, Plan& p) {
     o.cpu_offload = d.one_in(2) ? 1 : 0.25;
     o.cpu_offload_overlapped = d.one_in(2);
   }
+  if (p.precision == Precision::fp16 && d.one_in(2)) o.main_grads = DType::fp16;
   const bool shards = p.sharding == Sharding::zero2 || p.sharding == Sharding::zero3;
   if (d.one_in(shards ? 2 : 10)) o.grad_reduce = DType::bf16;
 }
