@@ -10,6 +10,12 @@ namespace {
 
 using C = const ExportContext&;
 
+// The configurations of Kimi's module; those of the others train with AdamW.
+bool has_muon(C c) {
+  const TitanModel* const model = titan_model(c.model());
+  return model != nullptr && std::string_view(model->module) == "kimi_k2_7";
+}
+
 std::vector<Refusal> make_titan_refusals() {
   const char* const kConfig = "torchtitan/config/configs.py";
   return {
@@ -19,6 +25,12 @@ std::vector<Refusal> make_titan_refusals() {
        "in Python",
        "torchtitan/models/*/config_registry.py",
        [](C c) { return titan_model(c.model()) == nullptr; }},
+      {"plan.attention.tp", "the Muon of this model's configuration excludes tensor parallelism",
+       "TP 1", "torchtitan/models/kimi_k2_7/config_registry.py",
+       [](C c) { return has_muon(c) && c.plan().attention.tp > 1; }},
+      {"plan.attention.pp", "the Muon of this model's configuration excludes pipelines", "PP 1",
+       "torchtitan/models/kimi_k2_7/config_registry.py",
+       [](C c) { return has_muon(c) && c.plan().attention.pp > 1; }},
       {"plan.precision", "what is narrower than bf16 is chosen in Python, by converters of a model",
        "bf16 or fp32", "torchtitan/components/quantization",
        [](C c) {

@@ -181,6 +181,14 @@ TEST(ExportTitan, SaysWhereAConfigurationHasAnotherOptimizer) {
   ASSERT_EQ(e.missing.size(), 1u);
   EXPECT_EQ(e.missing[0].field, "plan.optimizer.kind");
   EXPECT_THAT(e.missing[0].text, HasSubstr("trains with Muon"));
+  // Which torchtitan then refuses itself.
+  d.plan.attention = {.tp = 2, .cp = 1, .dp = 32, .pp = 1};
+  try {
+    static_cast<void>(export_plan(Target::torchtitan, {d}, "plan"));
+    ADD_FAILURE() << "TP 2";
+  } catch (const ConfigError& error) {
+    EXPECT_EQ(error.diagnostics().front().path, "plan.attention.tp");
+  }
 }
 
 TEST(ExportTitan, ModelsThatItDoesNotShipAreRefused) {
