@@ -6,7 +6,7 @@ FROM debian:12 AS build
 COPY . /source
 WORKDIR /source
 RUN ./pleat.sh setup \
- && ./pleat.sh version \
+ && ./pleat.sh build \
  && cmake --install build --prefix /opt/pleat --strip \
  && if [ -e build/share/plotly.min.js ]; then cp build/share/plotly.min.js /opt/pleat/share/pleat/; fi
 

@@ -4,7 +4,9 @@
 # One command from a fresh Debian 12 to a running Pleat: installs what is missing, builds what changed,
 # then runs `pleat` with the arguments given, or the tests:
 #
-#   ./pleat.sh tune                 any command of pleat
+#   ./pleat.sh plan ...             any command of pleat. Those that train, measure or read weights need the training
+#                                   backend, which takes a third of a build; the others do without, in pleat-planner
+#   ./pleat.sh build                only the whole program, build/cli/pleat
 #   ./pleat.sh setup                only what a build needs: packages, and headers for the CUDA kernels where there
 #                                   is a GPU; what cannot be had is said, and the exit status is 5
 #   ./pleat.sh setup --cuda         also the CUDA kernels, from now on in every build; needs nvcc and takes minutes.
@@ -226,19 +228,19 @@ configure() {  # build folder, preset, further cmake flags
   logged cmake -S "$root" --preset "$name" -B "$dir" "${fresh[@]}" "$@"
 }
 
-# Builds one target (`pleat` or `all`) unless nothing changed since it was last built. The stamp is as
+# Builds one target (`pleat-planner`, `pleat` or `all`) unless nothing changed since it was last built. The stamp is as
 # old as the start of that build, so that an edit made during it counts as new.
 up_to_date() {
   local stamp="$build/.built-$1"
   [[ -e "$stamp" && "$(<"$stamp")" == "$(preset) $root" ]] || return 1
-  [[ "$1" != pleat || -x "$build/cli/pleat" ]] || return 1
+  [[ "$1" == all || -x "$build/cli/$1" ]] || return 1
   local paths=("${sources[@]/#/$root/}") newer
   newer="$(find "${paths[@]}" -newer "$stamp" -print -quit 2>/dev/null || true)"
   [[ -z "$newer" ]]
 }
 
 ensure_built() {
-  local target="$1"
+  local target="$1" name
   if up_to_date "$target"; then return; fi
   mkdir -p "$build"
   (
@@ -264,8 +266,9 @@ ensure_built() {
     fi
     cmake --build "$build" --target "${targets[@]}" >&2 || die "the build failed"
     if [[ "$target" == all ]]; then
-      printf '%s %s\n' "$(preset)" "$root" >"$build/.built-pleat"
-      touch -r "$build/.building" "$build/.built-pleat"
+      for name in pleat pleat-planner; do
+        cp -p "$build/.building" "$build/.built-$name"
+      done
     fi
     mv "$build/.building" "$build/.built-$target"
   ) 9>"$build/.lock"
@@ -367,5 +370,15 @@ if [[ "${1:-}" == test ]]; then
   install_packages "${test_packages[@]}"
   run_tests
 fi
-ensure_built pleat
-exec "$build/cli/pleat" "$@"
+if [[ "${1:-}" == build ]]; then
+  (($# == 1)) || { say "build: unknown: ${*:2}; it takes nothing"; exit 2; }
+  ensure_built pleat
+  exit 0
+fi
+case "${1:-}" in
+  train | tune | calibrate | sample | data | checkpoint | export-weights) program=pleat ;;  # cli/backend_commands.hpp
+  *) program=pleat-planner ;;
+esac
+if up_to_date pleat; then program=pleat; fi
+ensure_built "$program"
+exec "$build/cli/$program" "$@"

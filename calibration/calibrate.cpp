@@ -12,6 +12,7 @@
 #include "calibration/microbench/rank_work.hpp"
 #include "calibration/sample_log.hpp"
 #include "core/diagnostics.hpp"
+#include "core/median.hpp"
 
 namespace pleat {
 namespace {

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "calibration/microbench/host_links.hpp"
+#include "core/median.hpp"
 
 namespace pleat {
 namespace {

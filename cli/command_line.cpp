@@ -58,7 +58,7 @@ void add_dry_runs(CLI::App& app) {
   }
 }
 
-void add_commands(CLI::App& app, Action& action) {
+void add_commands(CLI::App& app, Action& action, const BackendCommands& backend) {
   add_models_command(app, action);
   add_clusters_command(app, action);
   add_model_command(app, action);
@@ -66,16 +66,16 @@ void add_commands(CLI::App& app, Action& action) {
   add_predict_command(app, action);
   add_plan_command(app, action);
   add_capacity_command(app, action);
-  add_train_command(app, action);
-  add_checkpoint_command(app, action);
-  add_sample_command(app, action);
-  add_data_command(app, action);
-  add_calibrate_command(app, action);
+  add_train_command(app, action, backend);
+  add_checkpoint_command(app, action, backend);
+  add_sample_command(app, action, backend);
+  add_data_command(app, action, backend);
+  add_calibrate_command(app, action, backend);
   add_compare_command(app, action);
-  add_tune_command(app, action);
+  add_tune_command(app, action, backend);
   add_validate_command(app, action);
   add_export_command(app, action);
-  add_export_weights_command(app, action);
+  add_export_weights_command(app, action, backend);
   add_launch_command(app, action);
   add_import_command(app, action);
   add_improve_command(app, action);
@@ -159,7 +159,7 @@ int run(CLI::App& app, const Action& action) {
 
 }  // namespace
 
-int run_command_line(int argc, char** argv) {
+int run_command_line(int argc, char** argv, const BackendCommands& backend) {
   handle_signals();
   CLI::App app("Pleat plans, predicts and runs Mixture-of-Experts training.", "pleat");
   app.require_subcommand(1);
@@ -170,7 +170,7 @@ int run_command_line(int argc, char** argv) {
       "75 stopped by SIGTERM, 130 interrupted.");
   Action action;
   app.set_version_flag("--version", version_text());
-  add_commands(app, action);
+  add_commands(app, action, backend);
   take_option_defaults(app);
   if (argc > 1 && argv[1][0] != '-' && find_command(app, argv[1]) == nullptr) {
     return run(app, [&] { throw_unknown_command(app, argv[1]); });

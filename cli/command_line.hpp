@@ -6,6 +6,8 @@
 
 namespace pleat::cli {
 
-[[nodiscard]] int run_command_line(int argc, char** argv);
+struct BackendCommands;
+
+[[nodiscard]] int run_command_line(int argc, char** argv, const BackendCommands&);
 
 }  // namespace pleat::cli

@@ -8,10 +8,10 @@
 #include <cmath>
 #include <vector>
 
-#include "calibration/microbench/clock.hpp"
 #include "console/tables.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
+#include "core/median.hpp"
 
 namespace pleat {
 namespace {

@@ -48,15 +48,15 @@ std::optional<std::size_t> find_flag_in(const std::string& line, const std::stri
   return std::nullopt;
 }
 
-struct Span {
+struct ValueWords {
   std::size_t begin = 0, end = 0;
 };
 
 // The value behind a flag on its line; `many`: all words up to the next flag.
-Span values_behind(const std::string& line, std::size_t at, bool many) {
+ValueWords values_behind(const std::string& line, std::size_t at, bool many) {
   const std::size_t limit = comment_at(line);
   while (at < limit && (line[at] == ' ' || line[at] == '\t' || line[at] == '=')) ++at;
-  Span s{at, at};
+  ValueWords found{at, at};
   while (at < limit) {
     const std::size_t begin = at;
     char quote = '\0';
@@ -74,13 +74,13 @@ Span values_behind(const std::string& line, std::size_t at, bool many) {
     }
     const std::string word = line.substr(begin, at - begin);
     if (word.empty() || word.starts_with("--")) break;
-    s.end = at;
+    found.end = at;
     if (!many) break;
     while (at < limit && (line[at] == ' ' || line[at] == '\t')) ++at;
     if (line.compare(at, 2, "--") == 0) break;
   }
-  s.end = std::max(s.end, s.begin);
-  return s;
+  found.end = std::max(found.end, found.begin);
+  return found;
 }
 
 // "NAME" of "$NAME", "${NAME}" or the same in quotes.
@@ -170,7 +170,8 @@ void remove_flag(Lines& lines, const std::string& flag, std::size_t count, bool 
     }
     std::string& line = lines[i];
     const std::size_t behind = at.value() + flag.size();
-    const Span values = count > 0 ? values_behind(line, behind, count > 1) : Span{behind, behind};
+    const ValueWords values =
+        count > 0 ? values_behind(line, behind, count > 1) : ValueWords{behind, behind};
     std::size_t end = values.end;  // with the blanks up to what follows
     while (end < line.size() && line[end] == ' ' && *at > 0 && line[*at - 1] == ' ') ++end;
     line.erase(*at, end - *at);
@@ -193,7 +194,7 @@ bool add_flag(Lines& lines, const FlagChange& c, bool yaml) {
         lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(i + 1),
                      lines[i].substr(0, *at) + c.flag + ": " + value);
       } else {
-        const Span values = values_behind(lines[i], *at + std::string(anchor).size(), false);
+        const ValueWords values = values_behind(lines[i], *at + std::string(anchor).size(), false);
         const std::string value = joined(c.after, false);
         lines[i].insert(values.end, " " + c.flag + (value.empty() ? "" : " ") + value);
       }
@@ -210,7 +211,7 @@ void set_flag(Lines& lines, const FlagChange& c, bool yaml) {
     std::size_t behind = *at + c.flag.size();
     if (yaml && behind < line.size() && line[behind] == ':') ++behind;
     const bool many = yaml || c.before.size() > 1 || c.after.size() > 1;
-    const Span values = values_behind(line, behind, many);
+    const ValueWords values = values_behind(line, behind, many);
     const std::string now = line.substr(values.begin, values.end - values.begin);
     const std::string name = variable_of(now);
     if (!name.empty() && c.after.size() == 1 && set_variable(lines, name, c.after.front())) return;

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "application/exchange/watch.hpp"
-#include "calibration/microbench/clock.hpp"
 #include "console/output.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
+#include "core/median.hpp"
 #include "interop/megatron_import.hpp"
 #include "interop/megatron_log.hpp"
 #include "interop/run_log.hpp"

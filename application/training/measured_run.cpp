@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "calibration/microbench/clock.hpp"
+#include "core/median.hpp"
 #include "core/plan/rank_map.hpp"
 #include "simulator/estimate.hpp"
 

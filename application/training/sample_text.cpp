@@ -109,7 +109,9 @@ Trained load(const SampleOptions& o) {
     if (std::filesystem::exists(o.from + "/tokenizer.json", none)) t.tokenizer = o.from;
     return t;
   }
-  const auto run = earlier_run({.load = o.checkpoint});
+  CheckpointOptions from;
+  from.load = o.checkpoint;
+  const auto run = earlier_run(from);
   if (!run) {
     throw_config_error(ExitCode::device_or_io, o.checkpoint, "", "has no checkpoint to read",
                        "`pleat checkpoint verify` says what is wrong with one");

@@ -9,9 +9,9 @@
 #include "application/training/measured_run.hpp"
 #include "application/training/recorded_routing.hpp"
 #include "application/tune/machine_load.hpp"
-#include "calibration/microbench/clock.hpp"
 #include "console/output.hpp"
 #include "core/diagnostics.hpp"
+#include "core/median.hpp"
 #include "simulator/estimate.hpp"
 
 namespace pleat {

@@ -6,8 +6,8 @@
 
 #include <utility>
 
-#include "calibration/microbench/clock.hpp"
 #include "console/tables.hpp"
+#include "core/median.hpp"
 
 namespace pleat {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "application/tune/contest.hpp"
-#include "calibration/microbench/clock.hpp"
+#include "core/median.hpp"
 
 namespace pleat {
 

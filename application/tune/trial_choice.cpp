@@ -7,8 +7,8 @@
 #include <numbers>
 #include <utility>
 
-#include "calibration/microbench/clock.hpp"
 #include "core/diagnostics.hpp"
+#include "core/median.hpp"
 #include "simulator/uncertainty.hpp"
 
 namespace pleat {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "application/exchange/watch.hpp"
-#include "calibration/microbench/clock.hpp"
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
+#include "core/median.hpp"
 #include "interop/megatron_log.hpp"
 #include "interop/quoting.hpp"
 #include "interop/run_log.hpp"

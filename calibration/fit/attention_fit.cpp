@@ -7,8 +7,8 @@
 #include <limits>
 #include <map>
 
-#include "calibration/microbench/clock.hpp"
 #include "core/diagnostics.hpp"
+#include "core/median.hpp"
 #include "simulator/cost/op_work.hpp"
 
 namespace pleat {

@@ -8,7 +8,7 @@
 #include <map>
 #include <tuple>
 
-#include "calibration/microbench/clock.hpp"
+#include "core/median.hpp"
 
 namespace pleat {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "calibration/fit/curve_fit.hpp"
 #include "calibration/fit/family.hpp"
-#include "calibration/microbench/clock.hpp"
 #include "core/diagnostics.hpp"
+#include "core/median.hpp"
 
 namespace pleat {
 namespace {

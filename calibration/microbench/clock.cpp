@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 #include "calibration/microbench/clock.hpp"
+#include "core/median.hpp"
 
 #include <algorithm>
 #include <barrier>
@@ -29,13 +30,6 @@ std::vector<std::function<void()>> prepare_sets(const KernelPoint& point, Bench&
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
 double relative_confidence(const std::vector<double>& seconds) {

@@ -63,7 +63,6 @@ inline constexpr int kSustainedCalls = 10;
 
 [[nodiscard]] Sample sample_of(const KernelPoint&, int threads, const Timing&);
 
-[[nodiscard]] double median(std::vector<double> values);  // 0 when empty
 [[nodiscard]] double seconds_now();
 
 }  // namespace pleat

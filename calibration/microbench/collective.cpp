@@ -9,6 +9,7 @@
 #include "calibration/microbench/points.hpp"
 #include "calibration/microbench/rank_runner.hpp"
 #include "calibration/microbench/rank_work.hpp"
+#include "core/median.hpp"
 
 namespace pleat {
 

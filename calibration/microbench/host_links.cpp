@@ -10,6 +10,7 @@
 #include "calibration/microbench/bench.hpp"
 #include "calibration/microbench/overlap.hpp"
 #include "calibration/microbench/rank_runner.hpp"
+#include "core/median.hpp"
 
 namespace pleat {
 namespace {

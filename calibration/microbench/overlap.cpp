@@ -8,6 +8,7 @@
 
 #include "calibration/microbench/rank_runner.hpp"
 #include "calibration/microbench/rank_work.hpp"
+#include "core/median.hpp"
 
 namespace pleat {
 

@@ -12,6 +12,7 @@
 
 #include "backend/comm/thread_communicator.hpp"
 #include "core/diagnostics.hpp"
+#include "core/median.hpp"
 #include "kernels/host_device.hpp"
 
 namespace pleat {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "application/learn/calibrate_from_runs.hpp"
-#include "application/tune/calibrate_machine.hpp"
+#include "cli/backend_commands.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
@@ -33,7 +33,7 @@ void add_learning(CLI::App& command, FromRunsOptions& o) {
 
 }  // namespace
 
-void add_calibrate_command(CLI::App& app, Action& action) {
+void add_calibrate_command(CLI::App& app, Action& action, const BackendCommands& backend) {
   CLI::App* command = app.add_subcommand(
       "calibrate", "Measure this machine's kernels and collectives, fit its profile");
   const auto o = std::make_shared<CalibrateOptions>();
@@ -82,10 +82,10 @@ void add_calibrate_command(CLI::App& app, Action& action) {
       "  pleat calibrate --from-runs a.log b.log --cluster h100-sxm -o ours.json\n"
       "  pleat calibrate --from-runs plan.json train.jsonl --dry-run\n"
       "A calibration that was killed goes on where it was, on the CPU in its second pass.");
-  command->callback([&action, o, learn, cluster] {
-    action = [o, learn, given = cluster->count() > 0] {
+  command->callback([&action, measure = backend.calibrate_machine, o, learn, cluster] {
+    action = [measure, o, learn, given = cluster->count() > 0] {
       if (learn->files.empty()) {
-        calibrate_machine(*o);
+        measure(*o);
         return;
       }
       learn->cluster = given ? o->cluster : "";

@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "application/training/checkpoints.hpp"
+#include "cli/backend_commands.hpp"
 #include "cli/commands/commands.hpp"
 
 namespace pleat::cli {
@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kPaths = "Checkpoints (step_… folders), or folders of them";
 
-void add_verify(CLI::App& checkpoint, Action& action) {
+void add_verify(CLI::App& checkpoint, Action& action, const BackendCommands& backend) {
   CLI::App* command = checkpoint.add_subcommand(
       "verify", "Read every byte: could a run go on from these checkpoints?");
   const auto o = std::make_shared<CheckpointsOptions>();
@@ -23,10 +23,11 @@ void add_verify(CLI::App& checkpoint, Action& action) {
       "Examples:\n"
       "  pleat checkpoint verify ckpt\n"
       "  pleat checkpoint verify ckpt/step_00005000 --json");
-  command->callback([&action, o] { action = [o] { verify_checkpoints(*o); }; });
+  command->callback(
+      [&action, run = backend.verify_checkpoints, o] { action = [run, o] { run(*o); }; });
 }
 
-void add_repair(CLI::App& checkpoint, Action& action) {
+void add_repair(CLI::App& checkpoint, Action& action, const BackendCommands& backend) {
   CLI::App* command = checkpoint.add_subcommand(
       "repair", "Mend checkpoints in which a tensor stands twice, where both copies agree");
   const auto o = std::make_shared<CheckpointsOptions>();
@@ -42,16 +43,17 @@ void add_repair(CLI::App& checkpoint, Action& action) {
       "Examples:\n"
       "  pleat checkpoint repair ckpt\n"
       "  pleat checkpoint repair ckpt/step_00005000 --write");
-  command->callback([&action, o] { action = [o] { repair_checkpoints(*o); }; });
+  command->callback(
+      [&action, run = backend.repair_checkpoints, o] { action = [run, o] { run(*o); }; });
 }
 
 }  // namespace
 
-void add_checkpoint_command(CLI::App& app, Action& action) {
+void add_checkpoint_command(CLI::App& app, Action& action, const BackendCommands& backend) {
   CLI::App* checkpoint = app.add_subcommand(
       "checkpoint", "Check the checkpoints of `pleat train --save`, or mend them");
-  add_verify(*checkpoint, action);
-  add_repair(*checkpoint, action);
+  add_verify(*checkpoint, action, backend);
+  add_repair(*checkpoint, action, backend);
   checkpoint->require_subcommand(1);
 }
 

@@ -9,6 +9,7 @@
 
 namespace pleat::cli {
 
+struct BackendCommands;
 using Action = std::function<void()>;
 
 void add_models_command(CLI::App&, Action&);
@@ -18,16 +19,16 @@ void add_program_command(CLI::App&, Action&);
 void add_predict_command(CLI::App&, Action&);
 void add_plan_command(CLI::App&, Action&);
 void add_capacity_command(CLI::App&, Action&);
-void add_train_command(CLI::App&, Action&);
-void add_checkpoint_command(CLI::App&, Action&);
-void add_sample_command(CLI::App&, Action&);
-void add_data_command(CLI::App&, Action&);
-void add_calibrate_command(CLI::App&, Action&);
+void add_train_command(CLI::App&, Action&, const BackendCommands&);
+void add_checkpoint_command(CLI::App&, Action&, const BackendCommands&);
+void add_sample_command(CLI::App&, Action&, const BackendCommands&);
+void add_data_command(CLI::App&, Action&, const BackendCommands&);
+void add_calibrate_command(CLI::App&, Action&, const BackendCommands&);
 void add_compare_command(CLI::App&, Action&);
-void add_tune_command(CLI::App&, Action&);
+void add_tune_command(CLI::App&, Action&, const BackendCommands&);
 void add_validate_command(CLI::App&, Action&);
 void add_export_command(CLI::App&, Action&);
-void add_export_weights_command(CLI::App&, Action&);
+void add_export_weights_command(CLI::App&, Action&, const BackendCommands&);
 void add_launch_command(CLI::App&, Action&);
 void add_import_command(CLI::App&, Action&);
 void add_improve_command(CLI::App&, Action&);

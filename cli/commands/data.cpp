@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "application/data/data_commands.hpp"
+#include "cli/backend_commands.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kTokenizer = "'byte', a tokenizer.json of Hugging Face, or a folder with one";
 
-void add_make(CLI::App& data, Action& action) {
+void add_make(CLI::App& data, Action& action, const BackendCommands& backend) {
   CLI::App* command = data.add_subcommand("make", "Text files to PREFIX.bin and PREFIX.idx");
   const auto o = std::make_shared<MakeDataOptions>();
   command->add_option("FILE", o->files, "Text, or JSON lines (.jsonl)")->required();
@@ -43,10 +43,10 @@ void add_make(CLI::App& data, Action& action) {
       "  pleat data make books/*.txt --documents paragraph --tokenizer Qwen3/ -o books\n"
       "  pleat data make web.jsonl --json-key content --tokenizer llama/tokenizer.json \\\n"
       "    --eod '<|end_of_text|>' --jobs 16 -o web --dry-run");
-  command->callback([&action, o] { action = [o] { make_data(*o); }; });
+  command->callback([&action, run = backend.make_data, o] { action = [run, o] { run(*o); }; });
 }
 
-void add_inspect(CLI::App& data, Action& action) {
+void add_inspect(CLI::App& data, Action& action, const BackendCommands& backend) {
   CLI::App* command =
       data.add_subcommand("inspect", "Counts of a dataset, and the order of its samples");
   const auto o = std::make_shared<InspectDataOptions>();
@@ -83,10 +83,10 @@ void add_inspect(CLI::App& data, Action& action) {
       "  pleat data inspect books --tokenizer Qwen3/\n"
       "  pleat data inspect \"0.3 books 0.7 web\" --seq-len 4096 --samples 100000 --seed 1234 "
       "--sample 17");
-  command->callback([&action, o] { action = [o] { inspect_data(*o); }; });
+  command->callback([&action, run = backend.inspect_data, o] { action = [run, o] { run(*o); }; });
 }
 
-void add_tokenize(CLI::App& data, Action& action) {
+void add_tokenize(CLI::App& data, Action& action, const BackendCommands& backend) {
   CLI::App* command = data.add_subcommand("tokenize", "Token ids of a text");
   const auto o = std::make_shared<TokenizeOptions>();
   CLI::Option* text = command->add_option("TEXT", o->text, "Default: standard input");
@@ -99,17 +99,17 @@ void add_tokenize(CLI::App& data, Action& action) {
       "Examples:\n"
       "  pleat data tokenize --tokenizer Qwen3/ In the beginning\n"
       "  pleat data tokenize --tokenizer llama/tokenizer.json --specials --pieces -f prompt.txt");
-  command->callback([&action, o] { action = [o] { tokenize_text(*o); }; });
+  command->callback([&action, run = backend.tokenize_text, o] { action = [run, o] { run(*o); }; });
 }
 
 }  // namespace
 
-void add_data_command(CLI::App& app, Action& action) {
+void add_data_command(CLI::App& app, Action& action, const BackendCommands& backend) {
   CLI::App* command = app.add_subcommand("data", "Tokenize, make and inspect training data");
   command->require_subcommand(1);
-  add_make(*command, action);
-  add_inspect(*command, action);
-  add_tokenize(*command, action);
+  add_make(*command, action, backend);
+  add_inspect(*command, action, backend);
+  add_tokenize(*command, action, backend);
   command->footer(
       "Examples:\n"
       "  pleat help data make\n"

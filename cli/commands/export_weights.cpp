@@ -4,19 +4,19 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "application/training/export_weights.hpp"
+#include "cli/backend_commands.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
 
 namespace pleat::cli {
 
-void add_export_weights_command(CLI::App& app, Action& action) {
+void add_export_weights_command(CLI::App& app, Action& action, const BackendCommands& backend) {
   CLI::App* command = app.add_subcommand(
       "export-weights", "Weights as a Hugging Face folder: config.json and safetensors");
   const auto o = std::make_shared<ExportWeightsOptions>();
-  command->add_option("-m,--model", o->model,
-                      "Name of a shipped model or a Hugging Face config.json")
+  command
+      ->add_option("-m,--model", o->model, "Name of a shipped model or a Hugging Face config.json")
       ->check(offers_configs(ConfigKind::model));
   command->add_option("--from", o->from,
                       "Folder of a Hugging Face model whose weights are written");
@@ -39,7 +39,7 @@ void add_export_weights_command(CLI::App& app, Action& action) {
       "  pleat export-weights --model tiny-moe --seed 1 -o tiny-moe-hf\n"
       "  pleat export-weights --from ./Qwen3-30B-A3B --dtype bf16 -o ./bf16\n"
       "  pleat export-weights --model ./config.json --checkpoint ckpt/step_00005000 -o ./trained");
-  command->callback([&action, o] { action = [o] { export_weights(*o); }; });
+  command->callback([&action, run = backend.export_weights, o] { action = [run, o] { run(*o); }; });
 }
 
 }  // namespace pleat::cli

@@ -4,13 +4,13 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "application/training/sample_text.hpp"
+#include "cli/backend_commands.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
 
 namespace pleat::cli {
 
-void add_sample_command(CLI::App& app, Action& action) {
+void add_sample_command(CLI::App& app, Action& action, const BackendCommands& backend) {
   CLI::App* command = app.add_subcommand("sample", "Let a trained model go on writing a text");
   const auto o = std::make_shared<SampleOptions>();
   command->add_option("--checkpoint", o->checkpoint,
@@ -44,7 +44,7 @@ void add_sample_command(CLI::App& app, Action& action) {
       "Examples:\n"
       "  pleat sample --checkpoint ckpt --prompt 'In the beginning'\n"
       "  pleat sample --from ./Qwen3-0.6B --prompt 'In the beginning' --temperature 0 --tokens 20");
-  command->callback([&action, o] { action = [o] { sample_text(*o); }; });
+  command->callback([&action, run = backend.sample_text, o] { action = [run, o] { run(*o); }; });
 }
 
 }  // namespace pleat::cli

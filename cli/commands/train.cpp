@@ -1,53 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // pleat train
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <tuple>
 
-#include "application/request/request.hpp"
-#include "application/training/train_and_compare.hpp"
+#include "cli/backend_commands.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/options/run_options.hpp"
 #include "cli/plan_options.hpp"
 #include "console/write_file.hpp"
-#include "core/diagnostics.hpp"
 
 namespace pleat::cli {
-namespace {
-
-// The bundled backend's machine is the default place, its dialect the only one it runs.
-PlanOptions for_this_machine(PlanOptions o) {
-  if (o.plan_file.empty() && o.target.cluster.empty()) o.target.cluster = "localhost";
-  if (o.target.runtime.empty() && o.target.profile.empty()) o.target.runtime = "pleat";
-  return o;
-}
-
-// The default place is this machine's CPU.
-void require_cluster(const TrainOptions& o, const PlanOptions& plan) {
-  if (o.device.device == "cpu" || !plan.plan_file.empty() || !plan.target.cluster.empty()) return;
-  throw_config_error(ExitCode::bad_request, "--cluster", "",
-                     fmt::format("with --device {} it is not said which GPUs these are",
-                                 o.device.device),
-                     "--cluster h200-sxm, or another of `pleat clusters`");
-}
-
-void run_training(const TrainOptions& o, const PlanOptions& plan) {
-  if (!o.trace_file.empty()) require_writable(o.trace_file);
-  require_cluster(o, plan);
-  PlanOptions asked = for_this_machine(plan);
-  if (!o.from.empty() && asked.target.model.empty() && asked.plan_file.empty()) {
-    asked.target.model = o.from + "/config.json";
-  }
-  train_and_compare(o, resolve_request(asked));
-}
-
-}  // namespace
-
-void add_train_command(CLI::App& app, Action& action) {
+void add_train_command(CLI::App& app, Action& action, const BackendCommands& backend) {
   CLI::App* command =
       app.add_subcommand("train", "Run a plan on this machine, predicted against measured");
   const auto o = std::make_shared<TrainOptions>();
@@ -67,16 +33,16 @@ void add_train_command(CLI::App& app, Action& action) {
                    "Shares of documents for training, validation and test: \"969, 30, 1\"")
       ->capture_default_str();
   command
-      ->add_option(
-          "--order-samples", o->order_samples,
-          "Samples that their order is made for (default: those of --steps, or of the run "
-          "that goes on)")
+      ->add_option("--order-samples", o->order_samples,
+                   "Samples that their order is made for (default: those of --steps, or of the run "
+                   "that goes on)")
       ->check(in_range(std::int64_t{1}, std::int64_t{1'000'000'000'000}));
   command->add_option(
       "--valid-data", o->valid_data,
       "Data that is held out, as --data says it (default: the validation share of --split)");
-  command->add_option("--eval-iters", o->eval_iters,
-                      "Global batches of held-out data, always the same, whose loss is reported")
+  command
+      ->add_option("--eval-iters", o->eval_iters,
+                   "Global batches of held-out data, always the same, whose loss is reported")
       ->check(in_range(1, 1'000'000));
   command
       ->add_option("--eval-interval", o->eval_interval,
@@ -125,8 +91,9 @@ void add_train_command(CLI::App& app, Action& action) {
   command->add_flag("--resume", c.resume,
                     "Go on from the newest whole checkpoint in --save, if any");
   command->add_option("--load", c.load, "Go on from this checkpoint, or the newest of this folder");
-  command->add_option("--check-replicas", c.check_replicas,
-                      "Steps between comparisons of the data-parallel replicas' weights")
+  command
+      ->add_option("--check-replicas", c.check_replicas,
+                   "Steps between comparisons of the data-parallel replicas' weights")
       ->check(in_range(1, 1'000'000));
   command->add_option("--log-json", o->log.json_file, "Append a JSON object a step to this file");
   command->add_option("--tensorboard", o->log.tensorboard_folder,
@@ -160,7 +127,8 @@ void add_train_command(CLI::App& app, Action& action) {
       "itself.\n"
       "SIGTERM ends after the running step with exit code 75, Ctrl-C with 130, and --save then "
       "saves\nit; a second one ends at once.");
-  command->callback([&action, o, plan] { action = [o, plan] { run_training(*o, *plan); }; });
+  command->callback(
+      [&action, run = backend.train, o, plan] { action = [run, o, plan] { run(*o, *plan); }; });
 }
 
 }  // namespace pleat::cli

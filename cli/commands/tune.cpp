@@ -1,16 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // pleat tune
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <utility>
 
-#include "application/tune/replay.hpp"
-#include "application/tune/tune.hpp"
+#include "cli/backend_commands.hpp"
 #include "cli/commands/commands.hpp"
 #include "cli/commands/tune_trials.hpp"
 #include "cli/config/option_defaults.hpp"
@@ -20,8 +16,6 @@
 
 namespace pleat::cli {
 namespace {
-
-constexpr std::int64_t kMostHere = 65'536;  // tokens of a sequence, sequences of a step
 
 // What was typed and has no meaning: beside --replay everything, without --on what only trials
 // read. Without them it runs here, with the profile that it measures.
@@ -44,108 +38,90 @@ void refuse_ineffective(const CLI::App& command, const std::vector<const CLI::Op
 // Those of the job that only trials read, and all that was declared after the first `before`.
 std::vector<const CLI::Option*> trial_options(const CLI::App& command, std::size_t before) {
   std::vector<const CLI::Option*> list;
-  for (const char* option :
-       {"--cluster", "--gpus", "--runtime", "--profile", "--capacity-factor",
-        "--straggler-slowdown", "--unbound-ranks", "--documents", "--routing", "--imbalance",
-        "--pad-to-capacity", "--accept-mismatch"})
+  for (const char* option : {"--cluster", "--gpus", "--runtime", "--profile", "--capacity-factor",
+                             "--straggler-slowdown", "--unbound-ranks", "--documents", "--routing",
+                             "--imbalance", "--pad-to-capacity", "--accept-mismatch"})
     list.push_back(command.get_option(option));
   const std::vector<const CLI::Option*> all = command.get_options();
   list.insert(list.end(), all.begin() + static_cast<std::ptrdiff_t>(before), all.end());
   return list;
 }
 
-TuneOptions with_target(TuneOptions o, const TargetOptions& target) {
-  if (!target.model.empty()) o.model = target.model;
-  o.seq_len = target.seq_len.value_or(o.seq_len);
-  if (target.global_batch.has_value()) o.global_batch = target.global_batch.of(o.seq_len);
-  for (const auto& [flag, value] :
-       {std::pair{"--seq-len", o.seq_len}, {"--global-batch", o.global_batch}}) {
-    if (value <= kMostHere) continue;
-    throw_config_error(ExitCode::bad_request, flag, "",
-                       fmt::format("{} is more than {}, on this machine", value, kMostHere));
-  }
-  return o;
-}
-
 }  // namespace
 
-void add_tune_command(CLI::App& app, Action& action) {
+void add_tune_command(CLI::App& app, Action& action, const BackendCommands& backend) {
   CLI::App* command = app.add_subcommand(
       "tune",
       "The whole loop here: calibrate, plan, train the winner, check the prediction; with --on, "
       "trials of the best plans on a cluster");
-  const auto o = std::make_shared<TuneOptions>();
-  const auto target = std::make_shared<TargetOptions>();
-  const auto trials = std::make_shared<TuneTrialsOptions>();
-  add_target_options(*command, *target);
-  command->add_option("-d,--data", o->data, "What to train on, as `pleat train --data` says it")
+  const auto request = std::make_shared<TuneRequest>();
+  request->command = command;
+  TuneOptions& o = request->here;
+  add_target_options(*command, request->target);
+  command->add_option("-d,--data", o.data, "What to train on, as `pleat train --data` says it")
       ->capture_default_str();
   command
-      ->add_option("--tokenizer", o->tokenizer,
+      ->add_option("--tokenizer", o.tokenizer,
                    "For text: 'byte', a tokenizer.json or a folder with one")
       ->capture_default_str();
   command
-      ->add_option("--split", o->split,
+      ->add_option("--split", o.split,
                    "Shares of documents for training, validation and test: \"969, 30, 1\"")
       ->capture_default_str();
-  command->add_option("--eod", o->eod, "Token that ends documents (default: the tokenizer's)");
-  command->add_option("--ranks", o->ranks, "Ranks, threads of this process")
+  command->add_option("--eod", o.eod, "Token that ends documents (default: the tokenizer's)");
+  command->add_option("--ranks", o.ranks, "Ranks, threads of this process")
       ->capture_default_str()
       ->check(in_range(1, 64));
   command
-      ->add_option("--steps", o->steps,
+      ->add_option("--steps", o.steps,
                    "Training steps (default: about 40 seconds of them; 10 of each trial)")
       ->check(in_range(1, 1'000'000));
-  command->add_option("--rounds", o->rounds, "Rounds of the comparison")
+  command->add_option("--rounds", o.rounds, "Rounds of the comparison")
       ->capture_default_str()
       ->check(in_range(1, 1000));
   command
-      ->add_option("--plans", o->plans,
+      ->add_option("--plans", o.plans,
                    "Run so many plans of the search and variants of them in turns, "
                    "and say how far the predictions are off")
       ->check(in_range(2, 100));
-  command->add_option("--lr", o->lr, "Learning rate of AdamW")
+  command->add_option("--lr", o.lr, "Learning rate of AdamW")
       ->capture_default_str()
       ->check(in_range(0.0, 1.0));
-  command->add_option("-o,--out", o->out, "Folder for the profile, the plan and the traces "
-                                          "(default: tune in Pleat's cache folder); of trials: "
-                                          "one that all nodes see (pleat-tune)");
-  command->add_flag("--recalibrate", o->recalibrate,
+  command->add_option("-o,--out", o.out,
+                      "Folder for the profile, the plan and the traces "
+                      "(default: tune in Pleat's cache folder); of trials: "
+                      "one that all nodes see (pleat-tune)");
+  command->add_flag("--recalibrate", o.recalibrate,
                     "Measure even if the folder's profile is fresh");
-  command->add_flag("--json", o->json, "Print JSON");
-  const auto replayed = std::make_shared<std::vector<std::string>>();
+  command->add_flag("--json", o.json, "Print JSON");
   command->add_option(
-      "--replay", *replayed,
+      "--replay", request->replayed,
       "Judge the choice of trials instead, over files of measured runs as `pleat validate` takes: "
       "time lost after 1 to 5 trials, beside random choice and the prediction's order");
   const std::size_t before = command->get_options().size();
-  add_trials_options(*command, *trials);
-  command->footer("Examples:\n"
-                  "  pleat tune\n"
-                  "  pleat tune --data corpus.txt --steps 200 --out runs/first\n"
-                  "  pleat tune --plans 12 --rounds 5 --recalibrate\n"
-                  "  pleat tune --ranks 2 --recalibrate --json\n"
-                  "  pleat tune --on slurm --runtime megatron --model qwen3-30b-a3b --cluster "
-                  "h100-sxm --gpus 64 \\\n"
-                  "      --seq-len 4096 --global-batch 512 --trials 12 --budget 2h --parallel 2 "
-                  "--dry-run\n"
-                  "  pleat tune --on local --model tiny-moe --gpus 4 --seq-len 128 --global-batch "
-                  "32 --steps 8\n"
-                  "  pleat tune --on slurm --script train.sbatch --model mixtral-8x7b --cluster "
-                  "h100-sxm \\\n"
-                  "      --gpus 64 --seq-len 4096 --global-batch 256\n"
-                  "  pleat tune --replay configs/validation/vtrain.jsonl\n"
-                  "With --on, one job a trial; what was run is kept in --trials-file, and the same "
-                  "command goes on.");
-  command->callback([&action, command, before, o, target, trials, replayed] {
-    action = [command, before, o, target, trials, replayed] {
-      refuse_ineffective(*command, trial_options(*command, before));
-      if (!replayed->empty())
-        replay_files(*replayed, o->json);
-      else if (!trials->on.empty())
-        run_tune_trials(*command, *trials, *target, *o);
-      else
-        tune(with_target(*o, *target));
+  add_trials_options(*command, request->trials);
+  command->footer(
+      "Examples:\n"
+      "  pleat tune\n"
+      "  pleat tune --data corpus.txt --steps 200 --out runs/first\n"
+      "  pleat tune --plans 12 --rounds 5 --recalibrate\n"
+      "  pleat tune --ranks 2 --recalibrate --json\n"
+      "  pleat tune --on slurm --runtime megatron --model qwen3-30b-a3b --cluster "
+      "h100-sxm --gpus 64 \\\n"
+      "      --seq-len 4096 --global-batch 512 --trials 12 --budget 2h --parallel 2 "
+      "--dry-run\n"
+      "  pleat tune --on local --model tiny-moe --gpus 4 --seq-len 128 --global-batch "
+      "32 --steps 8\n"
+      "  pleat tune --on slurm --script train.sbatch --model mixtral-8x7b --cluster "
+      "h100-sxm \\\n"
+      "      --gpus 64 --seq-len 4096 --global-batch 256\n"
+      "  pleat tune --replay configs/validation/vtrain.jsonl\n"
+      "With --on, one job a trial; what was run is kept in --trials-file, and the same "
+      "command goes on.");
+  command->callback([&action, run = backend.tune, before, request] {
+    action = [run, before, request] {
+      refuse_ineffective(*request->command, trial_options(*request->command, before));
+      run(*request);
     };
   });
 }

@@ -3,28 +3,16 @@
 #include "cli/commands/tune_trials.hpp"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <vector>
 
-#include "application/request/ineffective_options.hpp"
-#include "application/request/request.hpp"
-#include "cli/commands/find_plan.hpp"
 #include "cli/numerics_options.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
-#include "cli/options/duration.hpp"
 #include "cli/options/search_options.hpp"
-#include "core/diagnostics.hpp"
 
 namespace pleat::cli {
 namespace {
 
 const char* const kTrials = "Trials";
-
-TuneOn tune_on(const std::string& word) {
-  if (word == "slurm") return TuneOn::slurm;
-  return word == "mpirun" ? TuneOn::mpirun : TuneOn::local;
-}
 
 void add_job_options(CLI::App& command, TrialsOptions& o) {
   const auto option = [&](const char* name, auto& value, const char* what) {
@@ -47,32 +35,6 @@ void add_job_options(CLI::App& command, TrialsOptions& o) {
   option("--qos", o.slots.qos, "Slurm's quality of service");
   option("--reservation", o.slots.reservation, "Slurm's reservation");
   option("--hostfile", o.slots.hostfile, "Hosts of mpirun");
-}
-
-// What --on cannot use, and what of the launcher another one reads.
-void refuse_for_launcher(const CLI::App& command, const std::string& on) {
-  Diagnostics problems;
-  const auto refuse = [&](const char* option, const char* hint) {
-    if (command.count(option) > 0)
-      problems.error(ExitCode::bad_request, "", option, "has no effect with --on " + on, hint);
-  };
-  if (on != "slurm") {
-    for (const char* option :
-         {"--partition", "--account", "--qos", "--reservation", "--image", "--queue-time"})
-      refuse(option, "--on slurm");
-  }
-  if (on != "mpirun") refuse("--hostfile", "--on mpirun");
-  for (const char* option :
-       {"--ranks", "--rounds", "--plans", "--recalibrate", "--tokenizer", "--split", "--eod"})
-    refuse(option, "leave it out; --arg hands arguments to the trainer");
-  if (command.count("--script") > 0) {
-    for (const char* option : {"--megatron-script", "--image", "--hostfile", "--data", "--lr"}) {
-      if (command.count(option) > 0)
-        problems.error(ExitCode::bad_request, "", option, "has no effect with --script",
-                       "say it in the script");
-    }
-  }
-  problems.throw_if_errors();
 }
 
 }  // namespace
@@ -110,32 +72,6 @@ void add_trials_options(CLI::App& command, TuneTrialsOptions& o) {
   add_numerics_options(command, o.search.numerics.fields);
   add_search_pins(command, o.search);
   add_search_limits(command, o.search);
-}
-
-void run_tune_trials(const CLI::App& command, TuneTrialsOptions o, TargetOptions target,
-                     const TuneOptions& shared) {
-  refuse_for_launcher(command, o.on);
-  // Ranks on this machine's CPU, as `pleat train` has it.
-  const bool here = target.runtime.empty() ? o.on == "local" : target.runtime == "pleat";
-  if (target.cluster.empty() && target.profile.empty() && here) target.cluster = "localhost";
-  FindPlanOptions asked;
-  asked.target = target;
-  asked.search = o.search;
-  refuse_ineffective_search_options(asked, [](const std::string&) { return false; });
-  TrialsOptions& t = o.trials;
-  t.on = tune_on(o.on);
-  t.budget = read_duration(o.budget, "--budget");
-  t.trial_seconds = read_duration(o.trial_time, "--trial-time");
-  t.queue_seconds = read_duration(o.queue_time, "--queue-time");
-  if (!shared.out.empty()) t.out = shared.out;
-  if (shared.steps > 0) t.steps = shared.steps;
-  t.data = shared.data;
-  t.lr = shared.lr;
-  t.json = shared.json;
-  t.version = PLEAT_VERSION;
-  Target resolved = resolve_target(target);
-  const NumericsQuestion formats = numerics_question(o.search.numerics, resolved);
-  tune_trials(resolved, search_config(o.search, formats, resolved), t);
 }
 
 }  // namespace pleat::cli

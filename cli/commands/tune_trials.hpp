@@ -5,6 +5,7 @@
 
 #include <CLI/App.hpp>
 #include <string>
+#include <vector>
 
 #include "application/request/search_request.hpp"
 #include "application/tune/tune.hpp"
@@ -20,11 +21,15 @@ struct TuneTrialsOptions {
   std::string budget = "2h", trial_time = "15m", queue_time = "1h";
 };
 
+struct TuneRequest {
+  const CLI::App* command = nullptr;  // knows which options were typed
+  TuneOptions here;                   // and what trials have in common with it
+  TargetOptions target;
+  TuneTrialsOptions trials;
+  std::vector<std::string> replayed;  // files of measured runs, in place of running anything
+};
+
 // All that has a meaning with --on only.
 void add_trials_options(CLI::App&, TuneTrialsOptions&);
-
-// `command` knows which options were typed; `shared` has those of both ways to tune.
-void run_tune_trials(const CLI::App& command, TuneTrialsOptions, TargetOptions,
-                     const TuneOptions& shared);
 
 }  // namespace pleat::cli

@@ -48,16 +48,16 @@ std::string without_comment(const std::string& text) {
 }
 
 // Where a key stands: its lines, and the end of its section for one that is not there.
-struct Place {
+struct LinesOfKey {
   std::size_t begin = 0, end = 0;  // the key's lines; empty: it is not there
   std::size_t section_end = 0;     // behind the last line of its section that says something
   bool section = false;            // it has been there
 };
 
-Place place_of(const std::vector<std::string>& lines, const std::string& key) {
+LinesOfKey place_of(const std::vector<std::string>& lines, const std::string& key) {
   const std::size_t dot = key.rfind('.');
   const std::string wanted = dot == std::string::npos ? "" : key.substr(0, dot);
-  Place place;
+  LinesOfKey place;
   place.section = wanted.empty();
   std::string section;
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -91,13 +91,13 @@ Place place_of(const std::vector<std::string>& lines, const std::string& key) {
 }  // namespace
 
 int line_of(const std::string& text, const std::string& key) {
-  const Place place = place_of(lines_of(text), key);
+  const LinesOfKey place = place_of(lines_of(text), key);
   return place.end > place.begin ? static_cast<int>(place.begin) + 1 : 0;
 }
 
 std::string with_value(const std::string& text, const std::string& key, const std::string& value) {
   std::vector<std::string> lines = lines_of(text);
-  const Place place = place_of(lines, key);
+  const LinesOfKey place = place_of(lines, key);
   const auto at = [&](std::size_t i) { return lines.begin() + static_cast<std::ptrdiff_t>(i); };
   const std::size_t dot = key.rfind('.');
   const std::string line =
@@ -122,7 +122,7 @@ std::string with_value(const std::string& text, const std::string& key, const st
 
 std::string without_key(const std::string& text, const std::string& key) {
   std::vector<std::string> lines = lines_of(text);
-  const Place place = place_of(lines, key);
+  const LinesOfKey place = place_of(lines, key);
   lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(place.begin),
               lines.begin() + static_cast<std::ptrdiff_t>(place.end));
   return joined_lines(lines);

@@ -12,6 +12,7 @@
 #include "backend/comm/job_part.hpp"
 #include "calibration/calibrate.hpp"
 #include "calibration/nccl_version.hpp"
+#include "core/median.hpp"
 #include "tests/backend/device/checking_device.hpp"
 #include "tests/calibration/fake_bench.hpp"
 

@@ -11,6 +11,7 @@
 
 #include "calibration/calibrate.hpp"
 #include "calibration/microbench/points.hpp"
+#include "core/median.hpp"
 
 namespace pleat {
 namespace {

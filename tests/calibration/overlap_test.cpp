@@ -13,6 +13,7 @@
 
 #include "backend/comm/job_part.hpp"
 #include "calibration/calibrate.hpp"
+#include "core/median.hpp"
 #include "tests/backend/device/checking_device.hpp"
 #include "tests/calibration/fake_bench.hpp"
 #include "tests/calibration/noting_communicator.hpp"

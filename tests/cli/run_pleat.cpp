@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 
 // Starts the binary with stdout and stderr on these descriptors.
 pid_t start(const std::vector<std::string>& arguments, int out, int err,
-            std::vector<std::string> variables = {}) {
-  std::vector<std::string> words{PLEAT_BINARY};
+            std::vector<std::string> variables = {}, const std::string& program = PLEAT_BINARY) {
+  std::vector<std::string> words{program};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -59,13 +59,24 @@ int open_new(const std::string& path) {
 }
 
 Said run_onto(int out, const std::vector<std::string>& arguments,
-              const std::vector<std::string>& variables = {}) {
+              const std::vector<std::string>& variables = {},
+              const std::string& program = PLEAT_BINARY) {
   const std::string err_file = test_folder() + "/stderr";
   const int err = open_new(err_file);
   Said run;
-  run.exit_code = exit_code_of(start(arguments, out, err, variables));
+  run.exit_code = exit_code_of(start(arguments, out, err, variables, program));
   ::close(err);
   run.err = read_text(err_file);
+  return run;
+}
+
+Said run_with(const std::vector<std::string>& variables, const std::string& program,
+              const std::vector<std::string>& arguments) {
+  const std::string out_file = test_folder() + "/stdout";
+  const int out = open_new(out_file);
+  Said run = run_onto(out, arguments, variables, program);
+  ::close(out);
+  run.out = read_text(out_file);
   return run;
 }
 
@@ -75,12 +86,11 @@ Said run_pleat(const std::vector<std::string>& arguments) { return run_pleat_wit
 
 Said run_pleat_with(const std::vector<std::string>& variables,
                     const std::vector<std::string>& arguments) {
-  const std::string out_file = test_folder() + "/stdout";
-  const int out = open_new(out_file);
-  Said run = run_onto(out, arguments, variables);
-  ::close(out);
-  run.out = read_text(out_file);
-  return run;
+  return run_with(variables, PLEAT_BINARY, arguments);
+}
+
+Said run_program(const std::string& program, const std::vector<std::string>& arguments) {
+  return run_with({}, program, arguments);
 }
 
 Said run_pleat_into(const std::string& file, const std::vector<std::string>& arguments) {

@@ -18,6 +18,10 @@ struct Said {
 
 [[nodiscard]] Said run_pleat(const std::vector<std::string>& arguments);
 
+// The same of another program.
+[[nodiscard]] Said run_program(const std::string& program,
+                               const std::vector<std::string>& arguments);
+
 // The same with these environment variables, "COLUMNS=80". Otherwise COLUMNS is not set.
 [[nodiscard]] Said run_pleat_with(const std::vector<std::string>& variables,
                                   const std::vector<std::string>& arguments);

@@ -54,7 +54,7 @@ def problems_of(root, program):
     copies = [rest.split() for word, rest in steps if word == "COPY" and rest.startswith("--from")]
     problems += [f"copies {copy[1]}, the first image installs {prefix}" for copy in copies if copy[1] != prefix]
     for asked in re.findall(r"\./pleat\.sh (\w+)", runs):
-        if asked != "setup" and subprocess.run([program, "help", asked], capture_output=True).returncode:
+        if asked not in ("setup", "build") and subprocess.run([program, "help", asked], capture_output=True).returncode:
             problems.append(f"pleat.sh has no {asked}")
     if not any(word == "ENTRYPOINT" and '"pleat"' in rest for word, rest in steps):
         problems.append("does not run pleat")

@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "cli/backend_commands.hpp"
+#include "core/diagnostics.hpp"
+
+namespace pleat::cli {
+namespace {
+
+[[noreturn]] void hand_over(char** argv) {
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::string whole = (here.parent_path() / "pleat").string();
+  execv(whole.c_str(), argv);
+  throw_config_error(ExitCode::bad_request, "", argv[1],
+                     "needs the training backend, which " + whole +
+                         " has, and that cannot be run: " + std::strerror(errno),
+                     std::string("./pleat.sh ") + argv[1] + " builds it");
+}
+
+}  // namespace
+
+BackendCommands handed_over(char** argv) {
+  const auto whole = [argv](const auto&...) { hand_over(argv); };
+  return {whole, whole, whole, whole, whole, whole, whole, whole, whole, whole};
+}
+
+}  // namespace pleat::cli
