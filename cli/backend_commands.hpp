@@ -35,8 +35,4 @@ struct BackendCommands {
 // Of the whole program.
 [[nodiscard]] BackendCommands backend_commands();
 
-// Of `pleat-planner`: each replaces this process by `pleat` beside it, with the arguments of main.
-// Where there is none, ConfigError (bad_request) says how it is built.
-[[nodiscard]] BackendCommands handed_over(char** argv);
-
 }  // namespace pleat::cli

@@ -10,4 +10,8 @@ struct BackendCommands;
 
 [[nodiscard]] int run_command_line(int argc, char** argv, const BackendCommands&);
 
+// Of `pleat-planner`: a command that needs the backend replaces this process by `pleat` beside it.
+// Where there is none, the message (bad_request) says how it is built.
+[[nodiscard]] int run_planner_command_line(int argc, char** argv);
+
 }  // namespace pleat::cli

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "cli/backend_commands.hpp"
+#include "cli/command_line.hpp"
 #include "core/diagnostics.hpp"
 
 namespace pleat::cli {
@@ -27,9 +28,19 @@ namespace {
 
 }  // namespace
 
-BackendCommands handed_over(char** argv) {
+int run_planner_command_line(int argc, char** argv) {
   const auto whole = [argv](const auto&...) { hand_over(argv); };
-  return {whole, whole, whole, whole, whole, whole, whole, whole, whole, whole};
+  return run_command_line(argc, argv,
+                          {.train = whole,
+                           .verify_checkpoints = whole,
+                           .repair_checkpoints = whole,
+                           .sample_text = whole,
+                           .make_data = whole,
+                           .inspect_data = whole,
+                           .tokenize_text = whole,
+                           .calibrate_machine = whole,
+                           .tune = whole,
+                           .export_weights = whole});
 }
 
 }  // namespace pleat::cli
