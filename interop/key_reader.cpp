@@ -8,11 +8,6 @@
 #include <charconv>
 #include <cmath>
 
-#include "core/environment.hpp"
-#include "core/json/object_reader.hpp"
-#include "core/json/parse.hpp"
-#include "core/json/text_file.hpp"
-
 namespace pleat::interop {
 namespace {
 
@@ -43,7 +38,7 @@ std::string text_of(const JsonValue& value) {
 }
 
 // The fate of the path itself, else of the closest section that has one for all of it.
-const KeyFate* fate_of(const KeyFates& fates, const std::string& path) {
+const Unread* fate_of(const UnreadTable& fates, const std::string& path) {
   if (const auto exact = fates.find(path); exact != fates.end()) return &exact->second;
   if (const auto all = fates.find(path + ".*"); all != fates.end()) return &all->second;
   for (std::size_t dot = path.rfind('.'); dot != std::string::npos && dot > 0;
@@ -56,7 +51,7 @@ const KeyFate* fate_of(const KeyFates& fates, const std::string& path) {
 
 class Judge {
  public:
-  Judge(const std::set<std::string>& asked, const KeyFates& fates, const std::string& where,
+  Judge(const std::set<std::string>& asked, const UnreadTable& fates, const std::string& where,
         Diagnostics& problems)
       : asked_(asked), fates_(fates), where_(where), problems_(problems) {}
 
@@ -78,42 +73,25 @@ class Judge {
 
  private:
   void leaf(const JsonValue& value, const std::string& path) {
-    const KeyFate* const fate = fate_of(fates_, path);
+    const Unread* const fate = fate_of(fates_, path);
     if (fate == nullptr) {
       lines.push_back(path + ": unknown key");
       return;
     }
-    if (fate->effect == FlagEffect::harmless) return;
+    if (fate->effect == UnreadEffect::harmless) return;
     const bool silent = value == JsonValue("") || value == JsonValue("null");
     if (silent || (fate->usual.empty() ? is_off(value) : text_of(value) == fate->usual)) return;
-    if (fate->effect == FlagEffect::unpriced)
+    if (fate->effect == UnreadEffect::unpriced)
       lines.push_back(path + ": " + fate->why);
     else
       problems_.error(ExitCode::bad_file, where_, path, "cannot be predicted: " + fate->why);
   }
 
   const std::set<std::string>& asked_;
-  const KeyFates& fates_;
+  const UnreadTable& fates_;
   const std::string& where_;
   Diagnostics& problems_;
 };
-
-void read_groups(ObjectReader& r, const char* name, FlagEffect effect, KeyFates& out) {
-  const JsonValue::Array* const groups = r.optional_array(name);
-  if (groups == nullptr) return;
-  for (const JsonValue& group : *groups) {
-    const JsonValue* const why = group.find("why");
-    const JsonValue* const keys = group.find("keys");
-    if (keys == nullptr) continue;
-    for (const JsonValue& item : keys->items()) {
-      const std::string* const key = item.as_string();
-      if (key == nullptr) continue;
-      const std::size_t equals = key->find('=');
-      const std::string usual = equals == std::string::npos ? "" : key->substr(equals + 1);
-      out[key->substr(0, equals)] = {effect, word_of(why), usual};
-    }
-  }
-}
 
 }  // namespace
 
@@ -232,25 +210,8 @@ void KeyReader::problem(const std::string& path, std::string message, std::strin
   problems_.error(ExitCode::bad_file, where_, path, std::move(message), std::move(hint));
 }
 
-KeyFates load_key_fates(const std::string& framework) {
-  const std::string path = config_directory() + "/unread_keys/" + framework + ".json";
-  const JsonValue root = parse_json(read_text_file(path), path);
-  Diagnostics problems;
-  ObjectReader r(root, "", {path, problems});
-  KeyFates out;
-  r.schema_version(1);
-  r.text("framework");
-  r.text("source");
-  read_groups(r, "harmless", FlagEffect::harmless, out);
-  read_groups(r, "unpriced", FlagEffect::unpriced, out);
-  read_groups(r, "refused", FlagEffect::refused, out);
-  r.finish();
-  problems.throw_if_errors();
-  return out;
-}
-
 std::vector<std::string> judge_keys(const JsonValue& tree, const std::set<std::string>& asked,
-                                    const KeyFates& fates, const std::string& where,
+                                    const UnreadTable& fates, const std::string& where,
                                     Diagnostics& problems) {
   Judge judge(asked, fates, where, problems);
   judge.walk(tree, "");

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // A configuration as a tree of keys (TOML, YAML, JSON), read by dotted paths, and what becomes of
-// the keys that nobody reads (configs/unread_keys).
+// the keys that nobody reads (unread_table.hpp).
 #pragma once
 
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -12,7 +11,7 @@
 
 #include "core/diagnostics.hpp"
 #include "core/json/json_value.hpp"
-#include "interop/flag_effects.hpp"
+#include "interop/unread_table.hpp"
 
 namespace pleat::interop {
 
@@ -67,24 +66,12 @@ class KeyReader {
   mutable std::set<std::string> asked_;
 };
 
-struct KeyFate {
-  FlagEffect effect = FlagEffect::harmless;
-  std::string why;
-  std::string usual;  // the value with which it says nothing; empty: what is off
-};
-
-// By path, "training.max_norm"; "metrics.*" is all below.
-using KeyFates = std::map<std::string, KeyFate>;
-
-// `framework` is the file's name. Throws ConfigError if it is missing or wrong.
-[[nodiscard]] KeyFates load_key_fates(const std::string& framework);
-
 // The keys of a tree that were not read: a line for each that changes a step and is not priced, and
 // for each that is unknown; a problem, with the key's path, for each that is refused. A section
 // with `enabled: false` or `enable: false` says nothing.
 [[nodiscard]] std::vector<std::string> judge_keys(const JsonValue& tree,
                                                   const std::set<std::string>& asked,
-                                                  const KeyFates&, const std::string& where,
+                                                  const UnreadTable&, const std::string& where,
                                                   Diagnostics&);
 
 }  // namespace pleat::interop

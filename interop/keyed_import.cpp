@@ -94,11 +94,11 @@ class Interpolation {
 
 // NeMo's keys that have a flag's name have its fate; of flags that are read, and were not asked
 // for here, nothing uses what they say.
-KeyFates with_flags(KeyFates fates) {
-  const FlagEffects effects = load_flag_effects();
+UnreadTable with_flags(UnreadTable fates) {
+  const UnreadTable effects = load_unread(kUnreadMegatronFlags);
   for (const auto& [name, flag] : load_flag_table().flags) {
     const auto effect = effects.find(name);
-    KeyFate fate;
+    Unread fate;
     if (effect != effects.end())
       fate = {effect->second.effect, effect->second.why, flag.type == FlagType::off ? "true" : ""};
     for (const char* section :
@@ -133,7 +133,7 @@ JsonValue read_keys(KeyedFormat format, const std::string& text, const std::stri
 
 std::vector<std::string> unread_lines(KeyedFormat format, const KeyReader& r,
                                       Diagnostics& problems) {
-  KeyFates fates = load_key_fates(name_of_format(format));
+  UnreadTable fates = load_unread(std::string("unread_keys/") + name_of_format(format));
   if (format == KeyedFormat::nemo) fates = with_flags(std::move(fates));
   return judge_keys(r.tree(), r.asked(), fates, r.where(), problems);
 }

@@ -14,7 +14,7 @@
 #include "core/json/json_value.hpp"
 #include "core/json/text_file.hpp"
 #include "core/spec/catalog.hpp"
-#include "interop/flag_effects.hpp"
+#include "interop/judge_flags.hpp"
 #include "interop/megatron_import.hpp"
 #include "interop/megatron_log.hpp"
 
@@ -150,7 +150,7 @@ void import_megatron_log(const ImportOptions& o) {
     Diagnostics problems;
     for (const std::string& flag :
          judge_unread_log(r.log.arguments, r.run->asked, interop::load_flag_table(),
-                          interop::load_flag_effects(), path, problems))
+                          interop::load_unread(interop::kUnreadMegatronFlags), path, problems))
       note("not priced: " + flag);
     problems.throw_if_errors();
     PlanDocument& d = r.run->document;

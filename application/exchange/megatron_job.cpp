@@ -7,7 +7,7 @@
 #include "core/diagnostics.hpp"
 #include "core/json/text_file.hpp"
 #include "core/spec/catalog.hpp"
-#include "interop/flag_effects.hpp"
+#include "interop/judge_flags.hpp"
 #include "interop/shell_script.hpp"
 
 namespace pleat {
@@ -65,7 +65,7 @@ MegatronJob read_megatron_job(const JobFiles& o, const std::vector<interop::Name
     values[member] = {known.empty() ? "unknown" : known};
     judged.bad.erase(member);
   }
-  const interop::FlagEffects effects = interop::load_flag_effects();
+  const interop::UnreadTable effects = interop::load_unread(interop::kUnreadMegatronFlags);
   Diagnostics problems;
   const auto judge = [&](const std::set<std::string>& asked) {
     job.unpriced = judge_unread(judged, asked, table, effects, where, problems);

@@ -14,9 +14,9 @@
 namespace pleat::execute {
 namespace {
 
-// The elements of a row that travels: one for a vector (of probabilities).
+// The elements of a row that travels.
 std::int64_t row_columns(const Call& c) {
-  return c.site->program->tensor(c.op.in[0]).shape.size() == 1 ? 1 : c.in[0].cols;
+  return has_probabilities(c, c.op.in[0]) ? 1 : c.in[0].cols;
 }
 
 View rows_of_columns(View v, std::int64_t columns) {

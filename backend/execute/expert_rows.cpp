@@ -11,9 +11,9 @@
 namespace pleat::execute {
 namespace {
 
-// A vector (of probabilities) as rows of one element.
+// Probabilities as rows of one element.
 View as_rows(const Call& c, View v) {
-  if (c.site->program->tensor(c.op.in[0]).shape.size() == 1) {
+  if (has_probabilities(c, c.op.in[0])) {
     v.rows = v.elements();
     v.cols = 1;
   }
@@ -23,6 +23,10 @@ View as_rows(const Call& c, View v) {
 Counts integers(View v) { return {v.i32(), static_cast<std::size_t>(v.elements())}; }
 
 }  // namespace
+
+bool has_probabilities(const Call& c, TensorId tensor) {
+  return c.site->program->tensor(tensor).shape.size() == 1;
+}
 
 // Padded experts have their capacity, whatever is dropped. What is left is counted for the report,
 // where no graph has to stop for it.

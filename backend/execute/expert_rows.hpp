@@ -26,6 +26,10 @@ void unsort_chunks(const Call&, Execution&);
 void learn_kept(const Call&, Execution&);    // after drop_tokens
 void learn_counts(const Call&, Execution&);  // after expert_counts
 
+// What goes between tokens and experts is either rows or, as a vector, their probabilities: an
+// element for each row. Operations on both are the same, and the tensor says which it is.
+[[nodiscard]] bool has_probabilities(const Call&, TensorId);
+
 // How sort_chunks and unsort_chunks see the rows of this rank's experts.
 [[nodiscard]] ChunkShape chunk_shape(const Op&, const Execution&);
 

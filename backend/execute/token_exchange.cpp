@@ -8,14 +8,15 @@
 #include "backend/execute/collectives.hpp"
 #include "backend/execute/execution.hpp"
 #include "backend/execute/expert_exchange.hpp"
+#include "backend/execute/expert_rows.hpp"
 #include "backend/runtime/views.hpp"
 
 namespace pleat::execute {
 namespace {
 
-// `back`: from the experts to the tokens. The operation moves rows, or probabilities: those are a
-// vector, an element for each copy. permute makes copies of both at once; what the operation does
-// not move is empty (none), or zeros that nothing reads (given, placed).
+// `back`: from the experts to the tokens. The operation moves rows, or probabilities. permute makes
+// copies of both at once; what the operation does not move is empty (none), or zeros that nothing
+// reads (given, placed).
 void exchange_of_tokens(const Call& c, Execution& run, bool back) {
   const OpAttributes& a = c.op.attr;
   const View choice = c.in[2];
@@ -27,8 +28,7 @@ void exchange_of_tokens(const Call& c, Execution& run, bool back) {
           .subspan(static_cast<std::size_t>(rank * a.experts), static_cast<std::size_t>(a.experts));
   const std::int64_t copies = std::accumulate(here.begin(), here.end(), std::int64_t{0});
   const View received = back ? c.in[0] : c.out[0], tokens = back ? c.out[0] : c.in[0];
-  const LayerProgram& layer = *c.site->program;
-  const bool probs = layer.tensor(back ? c.op.in[0] : c.op.out[0]).shape.size() == 1;
+  const bool probs = has_probabilities(c, back ? c.op.in[0] : c.op.out[0]);
   const std::int64_t columns = probs ? 1 : tokens.cols;
   const Scratch rows = run.scratch.take(tokens.dtype, copies, columns);
   const Scratch map = run.scratch.take(DType::i32, 1, choice.elements());
@@ -59,8 +59,7 @@ void exchange_of_tokens(const Call& c, Execution& run, bool back) {
 void share_picked_rows(const Call& c, Execution& run, bool gather) {
   Communicator& comm = run.ranks.comm(c.op.group);
   const View choice = c.in[1], counts = c.in[2], picked = gather ? c.out[0] : c.in[0];
-  const LayerProgram& layer = *c.site->program;
-  const bool probs = layer.tensor(gather ? c.op.out[0] : c.op.in[0]).shape.size() == 1;
+  const bool probs = has_probabilities(c, gather ? c.op.out[0] : c.op.in[0]);
   const View mine = gather ? c.in[0] : c.out[0];
   const std::int64_t tokens = choice.rows * comm.size(), top_k = choice.cols;
   const std::int64_t rows = probs ? picked.elements() : picked.rows;

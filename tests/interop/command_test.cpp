@@ -10,7 +10,7 @@
 #include "core/plan/layout.hpp"
 #include "core/spec/catalog.hpp"
 #include "interop/bridge_import.hpp"
-#include "interop/flag_effects.hpp"
+#include "interop/judge_flags.hpp"
 #include "interop/megatron_command.hpp"
 #include "interop/megatron_import.hpp"
 #include "interop/megatron_layout.hpp"
@@ -144,7 +144,7 @@ TEST(Command, FilesOfFlagsAloneAreRead) {
 }
 
 TEST(Unread, EveryFlagHasOneFate) {
-  const FlagEffects effects = load_flag_effects();
+  const UnreadTable effects = load_unread(kUnreadMegatronFlags);
   EXPECT_GT(effects.size(), 600u);
   const ReadArguments read =
       read_arguments({"--log-interval", "1", "--deterministic-mode", "--perform-rl-step",
@@ -168,7 +168,7 @@ TEST(Unread, FlagsOfOtherVersions) {
       read_arguments({"--offload-optimizer-states", "--hybrid-mlp-ratio", "0.5"}, flag_table());
   EXPECT_THAT(read.values.at("offload_optimizer_states"), ElementsAre("True"));
   Diagnostics problems;
-  EXPECT_THAT(judge_unread(read, {"offload_optimizer_states"}, flag_table(), load_flag_effects(),
+  EXPECT_THAT(judge_unread(read, {"offload_optimizer_states"}, flag_table(), load_unread(kUnreadMegatronFlags),
                            "run.sh", problems),
               IsEmpty());
   EXPECT_TRUE(problems.has_errors());
@@ -181,7 +181,7 @@ TEST(Unread, OfALogSwitchesThatAreOnCount) {
                           {"perform_rl_step", {"False"}},
                           {"qk_clip", {"False"}},
                           {"flash_attention_version", {"3"}}};
-  EXPECT_THAT(judge_unread_log(printed, {}, flag_table(), load_flag_effects(), "log", problems),
+  EXPECT_THAT(judge_unread_log(printed, {}, flag_table(), load_unread(kUnreadMegatronFlags), "log", problems),
               ElementsAre(HasSubstr("--deterministic-mode"),
                           HasSubstr("--no-gradient-accumulation-fusion")));
   EXPECT_FALSE(problems.has_errors());

@@ -1,59 +1,23 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "interop/flag_effects.hpp"
+#include "interop/judge_flags.hpp"
 
 #include <algorithm>
-
-#include "core/environment.hpp"
-#include "core/json/object_reader.hpp"
-#include "core/json/parse.hpp"
-#include "core/json/text_file.hpp"
 
 namespace pleat::interop {
 namespace {
 
-void read_groups(ObjectReader& r, const char* name, FlagEffect effect, FlagEffects& out) {
-  const JsonValue::Array* const groups = r.optional_array(name);
-  if (groups == nullptr) return;
-  for (const JsonValue& group : *groups) {
-    const JsonValue* const why = group.find("why");
-    const JsonValue* const flags = group.find("flags");
-    const std::string* const text = why == nullptr ? nullptr : why->as_string();
-    if (flags == nullptr || text == nullptr) continue;
-    for (const JsonValue& flag : flags->items())
-      if (const std::string* const name = flag.as_string()) out[*name] = {effect, *text};
-  }
-}
-
-void judge(const std::string& flag, const UnreadFlag& u, const std::string& where,
+void judge(const std::string& flag, const Unread& u, const std::string& where,
            std::vector<std::string>& lines, Diagnostics& problems) {
-  if (u.effect == FlagEffect::unpriced) lines.push_back(flag + ": " + u.why);
-  if (u.effect == FlagEffect::refused)
+  if (u.effect == UnreadEffect::unpriced) lines.push_back(flag + ": " + u.why);
+  if (u.effect == UnreadEffect::refused)
     problems.error(ExitCode::bad_file, where, flag, "cannot be predicted: " + u.why);
 }
 
 }  // namespace
 
-FlagEffects load_flag_effects() {
-  const std::string path = config_directory() + "/unread_flags/megatron-lm.json";
-  const JsonValue root = parse_json(read_text_file(path), path);
-  Diagnostics problems;
-  ObjectReader r(root, "", {path, problems});
-  FlagEffects out;
-  r.schema_version(1);
-  r.text("framework");
-  r.text("source");
-  read_groups(r, "harmless", FlagEffect::harmless, out);
-  read_groups(r, "unpriced", FlagEffect::unpriced, out);
-  read_groups(r, "refused", FlagEffect::refused, out);
-  read_groups(r, "of_other_versions", FlagEffect::harmless, out);
-  r.finish();
-  problems.throw_if_errors();
-  return out;
-}
-
 std::vector<std::string> judge_unread(const ReadArguments& read, const std::set<std::string>& asked,
-                                      const FlagTable&, const FlagEffects& effects,
+                                      const FlagTable&, const UnreadTable& effects,
                                       const std::string& where, Diagnostics& problems) {
   std::vector<std::string> lines;
   for (const auto& [member, flag] : read.spelled) {
@@ -79,7 +43,7 @@ std::vector<std::string> judge_unread(const ReadArguments& read, const std::set<
 
 std::vector<std::string> judge_unread_log(const Arguments& values,
                                           const std::set<std::string>& asked,
-                                          const FlagTable& table, const FlagEffects& effects,
+                                          const FlagTable& table, const UnreadTable& effects,
                                           const std::string& where, Diagnostics& problems) {
   std::vector<std::string> lines;
   for (const auto& [name, effect] : effects) {
