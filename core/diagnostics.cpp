@@ -19,8 +19,10 @@ std::string_view label(Severity severity) {
   return "";
 }
 
-std::size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
+// `row` is its room, kept from one candidate to the next.
+std::size_t edit_distance(const std::string& a, const std::string& b,
+                          std::vector<std::size_t>& row) {
+  row.resize(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
     std::size_t diagonal = row[0]++;
@@ -76,7 +78,10 @@ void Diagnostics::throw_if_errors() const {
 }
 
 ConfigError::ConfigError(std::vector<Diagnostic> list) : list_(std::move(list)) {
-  for (const Diagnostic& d : list_) text_ += (text_.empty() ? "" : "\n") + to_text(d);
+  for (const Diagnostic& d : list_) {
+    if (!text_.empty()) text_ += '\n';
+    text_ += to_text(d);
+  }
 }
 
 ExitCode ConfigError::exit_code() const {
@@ -109,8 +114,12 @@ std::string nearest_name(const std::string& word, const std::vector<std::string>
     if (!best.empty()) return best;
   }
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+  std::vector<std::size_t> row;
   for (const std::string& candidate : candidates) {
-    const std::size_t distance = edit_distance(word, candidate);
+    // No shorter way than the difference in length.
+    const std::size_t m = word.size(), n = candidate.size();
+    if ((m > n ? m - n : n - m) > best_distance) continue;
+    const std::size_t distance = edit_distance(word, candidate, row);
     const bool begins_more_alike = distance == best_distance && !best.empty() &&
                                    shared_prefix(word, candidate) > shared_prefix(word, best);
     if (distance < best_distance || begins_more_alike) {

@@ -8,6 +8,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <span>
 
 namespace pleat {
@@ -105,7 +106,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // "-3.35e2" at the front of the text: mantissa "-3.35", exponent 2, and the rest behind it.
 struct NumberText {
-  std::string mantissa;
+  std::string_view mantissa;
   int exponent = 0;
   std::string_view rest;
 };
@@ -124,7 +125,7 @@ std::optional<NumberText> split_number(std::string_view text) {
     ++i;
     if (digits() == 0) return std::nullopt;
   }
-  NumberText number{std::string(text.substr(0, i)), 0, {}};
+  NumberText number{text.substr(0, i), 0, {}};
   if (i < text.size() && (text[i] == 'e' || text[i] == 'E')) {
     const std::size_t e = i++;
     const bool negative = i < text.size() && text[i] == '-';
@@ -146,8 +147,9 @@ std::optional<NumberText> split_number(std::string_view text) {
 }
 
 double scaled(const NumberText& number, const Unit& unit) {
-  const std::string text =
-      fmt::format("{}e{}", number.mantissa, number.exponent + unit.power_of_ten);
+  fmt::memory_buffer text;
+  fmt::format_to(std::back_inserter(text), "{}e{}", number.mantissa,
+                 number.exponent + unit.power_of_ten);
   double value = 0;
   const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
   if (result.ec == std::errc::result_out_of_range) {
@@ -203,29 +205,27 @@ std::string quantity_hint(QuantityRange<Q> range) {
 template <class Q>
 ParsedQuantity<Q> parse_quantity(std::string_view text, QuantityRange<Q> range) {
   ParsedQuantity<Q> out;
-  out.hint = quantity_hint(range);
-  const std::string shown(text.substr(0, 60));
+  const std::string_view shown = text.substr(0, 60);
+  const auto failed = [&](std::string problem) {
+    out.problem = std::move(problem);
+    out.hint = quantity_hint(range);
+    return std::move(out);
+  };
   const auto number = split_number(text);
-  if (!number) {
-    out.problem = fmt::format("\"{}\" is not a number with a unit", shown);
-    return out;
-  }
+  if (!number) return failed(fmt::format("\"{}\" is not a number with a unit", shown));
   std::string_view name = number->rest;
   while (name.starts_with(' ')) name.remove_prefix(1);
   for (const Unit& unit : Kind<Q>::units) {
     if (unit.name != name) continue;
     const Q value(scaled(*number, unit));
     if (!(value <= range.max) || value < range.min || (range.above_min && value == range.min)) {
-      out.problem = fmt::format("\"{}\" is out of range: {}", shown, range_text(range));
-    } else {
-      out.value = value;
-      out.hint.clear();
+      return failed(fmt::format("\"{}\" is out of range: {}", shown, range_text(range)));
     }
+    out.value = value;
     return out;
   }
-  out.problem = name.empty() ? fmt::format("\"{}\" has no unit", shown)
-                             : fmt::format("\"{}\" has an unknown unit", shown);
-  return out;
+  return failed(name.empty() ? fmt::format("\"{}\" has no unit", shown)
+                             : fmt::format("\"{}\" has an unknown unit", shown));
 }
 
 template <class Q>

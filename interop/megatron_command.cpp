@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
+#include <vector>
 
 #include "core/diagnostics.hpp"
 #include "interop/quoting.hpp"
@@ -21,10 +21,15 @@ using Words = std::vector<std::string>;
 std::string flag_of(const std::string& word) { return word.substr(0, word.find('=')); }
 
 std::size_t count_flags(const Words& words, const FlagTable& table) {
-  std::set<std::string> flags;
-  for (const std::string& word : words)
-    if (word.starts_with("--") && table.flags.contains(flag_of(word))) flags.insert(flag_of(word));
-  return flags.size();
+  std::vector<const Flag*> flags;
+  for (const std::string& word : words) {
+    if (!word.starts_with("--")) continue;
+    const auto found = table.flags.find(flag_of(word));
+    if (found != table.flags.end()) flags.push_back(&found->second);
+  }
+  std::ranges::sort(flags);
+  const auto again = std::ranges::unique(flags);
+  return flags.size() - again.size();
 }
 
 bool is_yaml(const NamedText& file) {

@@ -13,20 +13,45 @@
 namespace pleat {
 namespace {
 
-constexpr std::array<const char*, 10> kFamilies{
-    "llama",     "mistral",   "mixtral",     "qwen2",       "qwen3",
-    "qwen2_moe", "qwen3_moe", "deepseek_v2", "deepseek_v3", "kimi_k2"};
+constexpr std::array<const char*, 13> kFamilies{
+    "llama",       "mistral", "mixtral",  "qwen2", "qwen3",       "qwen2_moe", "qwen3_moe",
+    "deepseek_v2", "kimi_k2", "glm4_moe", "dots1", "deepseek_v3", "ernie4_5_moe"};
+
+// Families that are trained, and whose weights have no form that means the same in transformers.
+struct Formless {
+  const char* model_type;
+  const char* why;
+};
+constexpr std::array kFormless{
+    Formless{"gpt2", "its products are saved transposed, and its positions are weights"},
+    Formless{"nemotron", "its norms are saved less one"},
+    Formless{"gpt_oss", "its experts are saved transposed, gate and up in alternate columns"},
+    Formless{"llama4_text", "its experts are saved transposed"},
+    Formless{"minimax_m2", "it norms all heads together, Pleat each head"},
+    Formless{"hunyuan_v1_moe", "it norms heads after their rotation, Pleat before it"},
+    Formless{"phimoe", "its router is SparseMixer, Pleat's a softmax"},
+    Formless{"granitemoe", "its embeddings, residuals, scores and logits are multiplied by factors "
+                           "that Pleat leaves out"},
+    Formless{"granitemoeshared", "its embeddings, residuals, scores and logits are multiplied by "
+                                 "factors that Pleat leaves out"},
+    Formless{"dbrx", "its norms are layer norms without a bias, Pleat's are RMS norms"},
+    Formless{"olmoe", "it norms all heads together"},
+    Formless{"grok-1", "transformers has no such model"},
+};
 
 // The names that differ between families.
 struct MoeNames {
   std::string block = "mlp.", gate = "gate_proj", up = "up_proj", down = "down_proj", shared;
+  // Of ERNIE's router: a table of one row.
+  bool bias_in_statics = false;
 };
 
 MoeNames moe_names(const ModelSpec& m) {
-  if (m.model_type == "mixtral") return {"block_sparse_moe.", "w1", "w3", "w2", ""};
+  if (m.model_type == "mixtral") return {"block_sparse_moe.", "w1", "w3", "w2", "", false};
   MoeNames names;
-  names.shared =
-      m.attention.kind == AttentionKind::mla ? "mlp.shared_experts." : "mlp.shared_expert.";
+  const bool qwen = m.model_type == "qwen2_moe" || m.model_type == "qwen3_moe";
+  names.shared = qwen ? "mlp.shared_expert." : "mlp.shared_experts.";
+  names.bias_in_statics = m.model_type == "ernie4_5_moe";
   return names;
 }
 
@@ -127,7 +152,11 @@ class MapBuilder {
     matrix("router", names.block + "gate.weight", moe.experts, m_.hidden);
     // transformers 5 names Mixtral's router like the others'.
     weights_.back().parts[0].places.push_back(place("mlp.gate.weight", moe.experts, m_.hidden));
-    if (moe.expert_bias) {
+    if (moe.expert_bias && names.bias_in_statics) {
+      add("expert_bias", moe.experts, 1).parts = {
+          {moe.experts,
+           {matrix_place("mlp.moe_statics.e_score_correction_bias", 1, moe.experts)}}};
+    } else if (moe.expert_bias) {
       vector("expert_bias", "mlp.gate.e_score_correction_bias", moe.experts);
     }
     for (std::int64_t e = 0; e < moe.experts; ++e) expert(e, moe, names);
@@ -213,6 +242,21 @@ class MapBuilder {
 }  // namespace
 
 std::vector<HfWeight> hf_weight_map(const ModelSpec& m) {
+  if (m.model_type == "ernie4_5_moe" && m.attention.qkv_bias) {
+    throw_config_error(ExitCode::bad_request, m.name, "use_bias",
+                       "MLPs and experts have biases there, which Pleat leaves out",
+                       "a model whose use_bias is false");
+  }
+  const auto formless = std::ranges::find(kFormless, m.model_type, [](const Formless& f) {
+    return std::string_view(f.model_type);
+  });
+  if (formless != kFormless.end()) {
+    throw_config_error(
+        ExitCode::bad_request, m.name, "model_type",
+        fmt::format("weights of \"{}\" are neither read nor written: {}", m.model_type,
+                    formless->why),
+        fmt::format("one of: {}", fmt::join(kFamilies, ", ")));
+  }
   if (std::find(kFamilies.begin(), kFamilies.end(), m.model_type) == kFamilies.end()) {
     throw_config_error(ExitCode::bad_request, m.name, "model_type",
                        fmt::format("the tensor names of \"{}\" are not known", m.model_type),

@@ -36,9 +36,8 @@ struct HfWeight {
   [[nodiscard]] std::int64_t elements() const { return rows * columns; }
 };
 
-// All weights of the model, by global name. Known are the families llama, mistral, mixtral, qwen2,
-// qwen3, qwen2_moe, qwen3_moe, deepseek_v2, deepseek_v3 and kimi_k2. Throws ConfigError
-// (bad_request) for others.
+// All weights of the model, by global name. Throws ConfigError (bad_request) for families whose
+// names are not known, or whose weights would mean something else in transformers; it says what.
 [[nodiscard]] std::vector<HfWeight> hf_weight_map(const ModelSpec&);
 
 }  // namespace pleat

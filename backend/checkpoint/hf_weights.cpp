@@ -25,6 +25,7 @@ constexpr std::size_t kNamed = 8;  // tensors named in a message
 bool is_ignorable(const std::string& name, const ModelSpec& m) {
   if (name.ends_with(".rotary_emb.inv_freq")) return true;
   if (m.tied_embeddings && name == "lm_head.weight") return true;
+  if (m.model_type == "ernie4_5_moe" && name.starts_with("model.mtp_")) return true;
   const std::string prefix = "model.layers.";
   if (!name.starts_with(prefix)) return false;
   const std::string number =

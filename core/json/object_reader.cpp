@@ -55,6 +55,7 @@ std::string ObjectReader::path_of(const std::string& key) const {
 }
 
 const JsonValue* ObjectReader::find(const std::string& key) {
+  if (known_.empty()) known_.reserve(members().size() + 8);
   if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.push_back(key);
   return value_.find(key);
 }
@@ -259,6 +260,7 @@ std::vector<std::string> ObjectReader::unread() const {
 
 void ObjectReader::finish() {
   const std::vector<std::string> unknown = unread();
+  if (unknown.empty()) return;
   std::vector<std::string> free;  // known fields that the object does not have yet
   for (const std::string& key : known_) {
     if (!has(key)) free.push_back(key);

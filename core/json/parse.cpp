@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// nlohmann's event parser checks the syntax; the builder here makes the positioned tree and the
-// checks that nlohmann leaves out. How to read it: find_non_finite, then TreeBuilder, then
-// parse_json.
+// Plain text is read by read_plain_json; nlohmann's event parser says what is wrong with the rest.
+// How to read it: find_non_finite, then Events, then parse_json.
 #include "core/json/parse.hpp"
 
 #include <fmt/format.h>
@@ -10,9 +9,10 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <unordered_map>
 
+#include "core/json/plain_json.hpp"
 #include "core/json/text_cursor.hpp"
+#include "core/json/tree_builder.hpp"
 
 namespace pleat {
 namespace {
@@ -52,16 +52,8 @@ std::map<std::size_t, NonFinite> find_non_finite(std::string& text) {
   return found;
 }
 
-// Text from a file in a message: short, and without control characters that a terminal would obey.
-std::string printable(std::string_view text, std::size_t limit) {
-  std::string out;
-  for (char c : text.substr(0, limit)) {
-    out += static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c;
-  }
-  return text.size() > limit ? out + "..." : out;
-}
-
-class TreeBuilder {
+// What nlohmann's parser reports: tokens without their place, which the cursor follows.
+class Events {
  public:
   using number_integer_t = nlohmann::json::number_integer_t;
   using number_unsigned_t = nlohmann::json::number_unsigned_t;
@@ -69,15 +61,8 @@ class TreeBuilder {
   using string_t = nlohmann::json::string_t;
   using binary_t = nlohmann::json::binary_t;
 
-  TreeBuilder(const std::string& text, const std::string& file,
-              std::map<std::size_t, NonFinite> non_finite, bool allow_duplicate_keys,
-              Diagnostics& problems)
-      : text_(text),
-        cursor_(text),
-        file_(file),
-        non_finite_(std::move(non_finite)),
-        allow_duplicate_keys_(allow_duplicate_keys),
-        problems_(problems) {}
+  Events(const std::string& text, std::map<std::size_t, NonFinite> non_finite, TreeBuilder& builder)
+      : text_(text), cursor_(text), non_finite_(std::move(non_finite)), builder_(builder) {}
 
   // --- events of nlohmann's parser; false stops it
   bool null() { return word_value(JsonValue()); }
@@ -99,32 +84,19 @@ class TreeBuilder {
     return word_value(JsonValue(value));
   }
   bool string(string_t& value) {
-    cursor_.skip_separators();
-    const Position position = cursor_.position();
+    const Position at = next();
     cursor_.skip_string();
-    if (!check_length(value, position)) return false;
-    return add(JsonValue(std::move(value)), position);
+    return builder_.text(value, at);
   }
   bool binary(binary_t&) { return false; }  // not in JSON text
-  bool start_object(std::size_t) { return open(JsonValue::object()); }
+  bool start_object(std::size_t) { return open(false); }
   bool end_object() { return close(); }
-  bool start_array(std::size_t) { return open(JsonValue::array()); }
+  bool start_array(std::size_t) { return open(true); }
   bool end_array() { return close(); }
   bool key(string_t& name) {
-    cursor_.skip_separators();
-    const Position position = cursor_.position();
+    const Position at = next();
     cursor_.skip_string();
-    if (!check_length(name, position)) return false;
-    const auto [first, fresh] = frames_.back().keys.emplace(name, position);
-    if (!fresh && !allow_duplicate_keys_) {
-      problems_.error(ExitCode::bad_file, where_of(file_, position), path(name),
-                      fmt::format("duplicate key; first at line {}, column {}", first->second.line,
-                                  first->second.column),
-                      "keep one of the two");
-    }
-    frames_.back().key = std::move(name);
-    frames_.back().key_position = position;
-    return true;
+    return builder_.key(name, at);
   }
 
   bool parse_error(std::size_t offset, const std::string&, const nlohmann::detail::exception& e) {
@@ -153,34 +125,14 @@ class TreeBuilder {
     return false;
   }
 
-  JsonValue root;
-
  private:
-  struct Frame {
-    JsonValue value;
-    std::unordered_map<std::string, Position> keys;
-    std::string key;
-    Position key_position;
-  };
-
-  void error(Position position, std::string message, std::string hint = {}) {
-    problems_.error(ExitCode::bad_file, where_of(file_, position), path(""), std::move(message),
-                    std::move(hint));
+  Position next() {
+    cursor_.skip_separators();
+    return cursor_.position();
   }
 
-  // Path of the value being read; `name` replaces the current key of the innermost object.
-  std::string path(const std::string& name) const {
-    std::string text;
-    for (const Frame& frame : frames_) {
-      if (frame.value.is_array()) {
-        text += fmt::format("[{}]", frame.value.items().size());
-      } else {
-        const bool last = &frame == &frames_.back();
-        const std::string& key = last && !name.empty() ? name : frame.key;
-        if (!key.empty()) text += (text.empty() ? "" : ".") + printable(key, 80);
-      }
-    }
-    return text;
+  void error(Position at, std::string message, std::string hint = {}) {
+    builder_.error(at, std::move(message), std::move(hint));
   }
 
   bool integer_too_large() {
@@ -188,83 +140,48 @@ class TreeBuilder {
     return word_value(JsonValue());
   }
 
-  bool check_length(const std::string& text, Position position) {
-    if (text.size() <= kMaxJsonString) return true;
-    error(position,
-          fmt::format("string of {} bytes; at most {} are allowed", text.size(), kMaxJsonString));
-    return false;
-  }
-
   bool word_value(JsonValue value) {
-    cursor_.skip_separators();
-    const Position position = cursor_.position();
+    const Position at = next();
     cursor_.skip_word();
-    return add(std::move(value), position);
+    return builder_.value(std::move(value), at);
   }
 
-  bool add(JsonValue value, Position position) {
-    value.set_position(position);
-    if (++values_ > kMaxJsonValues) {
-      error(position, fmt::format("more than {} values in one document", kMaxJsonValues));
-      return false;
-    }
-    return attach(std::move(value));
-  }
-
-  bool attach(JsonValue value) {
-    if (frames_.empty()) {
-      root = std::move(value);
-      return true;
-    }
-    Frame& frame = frames_.back();
-    std::size_t size = 0;
-    if (frame.value.is_array()) {
-      JsonValue::Array& items = frame.value.mutable_items();
-      items.push_back(std::move(value));
-      size = items.size();
-    } else {
-      JsonValue::Object& members = frame.value.mutable_members();
-      members.push_back({std::move(frame.key), frame.key_position, std::move(value)});
-      frame.key.clear();
-      size = members.size();
-    }
-    if (size <= kMaxJsonItems) return true;
-    error(frame.value.position(),
-          fmt::format("more than {} entries in one array or object", kMaxJsonItems));
-    return false;
-  }
-
-  bool open(JsonValue value) {
-    cursor_.skip_separators();
-    value.set_position(cursor_.position());
-    if (frames_.size() >= static_cast<std::size_t>(kMaxJsonDepth)) {
-      problems_.error(ExitCode::bad_file, where_of(file_, cursor_.position()), "",
-                      fmt::format("nested deeper than {} levels", kMaxJsonDepth));
-      return false;
-    }
+  bool open(bool is_array) {
+    const Position at = next();
     cursor_.step();
-    frames_.push_back({std::move(value), {}, {}, {}});
-    return true;
+    return builder_.open(is_array, at);
   }
 
   bool close() {
     cursor_.skip_separators();
     cursor_.step();
-    JsonValue value = std::move(frames_.back().value);
-    frames_.pop_back();
-    const Position position = value.position();
-    return add(std::move(value), position);
+    return builder_.close();
   }
 
   const std::string& text_;
   TextCursor cursor_;
-  const std::string& file_;
   std::map<std::size_t, NonFinite> non_finite_;
-  bool allow_duplicate_keys_;
-  Diagnostics& problems_;
-  std::vector<Frame> frames_;
-  std::size_t values_ = 0;
+  TreeBuilder& builder_;
 };
+
+JsonValue parse_strange(const std::string& text, const std::string& file_name,
+                        const JsonOptions& options) {
+  Diagnostics problems;
+  std::string clean = text;
+  auto non_finite = find_non_finite(clean);
+  if (!options.allow_non_finite) {
+    for (const auto& [offset, number] : non_finite) {
+      problems.error(ExitCode::bad_file, where_of(file_name, number.position), "",
+                     number.word + " is not a JSON number", "write a finite number");
+    }
+  }
+  TreeBuilder builder(file_name, options.allow_duplicate_keys, problems);
+  Events events(clean, std::move(non_finite), builder);
+  const bool complete = nlohmann::json::sax_parse(clean, &events);
+  problems.throw_if_errors();
+  PLEAT_ASSERT(complete);
+  return std::move(builder.root);
+}
 
 }  // namespace
 
@@ -280,19 +197,11 @@ JsonValue parse_json(const std::string& text, const std::string& file_name, Json
         fmt::format("{} bytes; at most {} are allowed", text.size(), options.max_bytes));
   }
   Diagnostics problems;
-  std::string clean = text;
-  auto non_finite = find_non_finite(clean);
-  if (!options.allow_non_finite) {
-    for (const auto& [offset, number] : non_finite) {
-      problems.error(ExitCode::bad_file, where_of(file_name, number.position), "",
-                     number.word + " is not a JSON number", "write a finite number");
-    }
-  }
-  TreeBuilder builder(clean, file_name, std::move(non_finite), options.allow_duplicate_keys,
-                      problems);
-  const bool complete = nlohmann::json::sax_parse(clean, &builder);
+  TreeBuilder builder(file_name, options.allow_duplicate_keys, problems);
+  const PlainJson outcome = read_plain_json(text, builder);
+  if (outcome == PlainJson::strange) return parse_strange(text, file_name, options);
   problems.throw_if_errors();
-  PLEAT_ASSERT(complete);
+  PLEAT_ASSERT(outcome == PlainJson::read);
   return std::move(builder.root);
 }
 

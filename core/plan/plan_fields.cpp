@@ -62,7 +62,8 @@ void read_value(ObjectReader& r, const std::string& key, AnyValue, std::string& 
 template <class Enum>
 requires std::is_enum_v<Enum>
 void read_value(ObjectReader& r, const std::string& key, AnyValue, Enum& value) {
-  if (const auto index = r.optional_choice(key, words_of<Enum>())) {
+  static const std::vector<std::string> words = words_of<Enum>();
+  if (const auto index = r.optional_choice(key, words)) {
     value = static_cast<Enum>(*index);
   }
 }

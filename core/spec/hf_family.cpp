@@ -169,7 +169,7 @@ const std::vector<HfFamily>& hf_families() {
        .bias_field = "use_bias",
        .expert_bias = true,
        .tied = true,
-       .read_layers = leave_out_mlp_biases},
+       .read_layers = read_ernie_parts},
       {.model_type = "hunyuan_v1_moe",
        .moe = true,
        .moe_optional = true,

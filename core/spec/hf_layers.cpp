@@ -15,15 +15,20 @@ constexpr IntRange kWindowRange{1, 1 << 30};
 std::size_t size(std::int64_t n) { return static_cast<std::size_t>(n); }
 
 // One integer a layer; entries after the last layer belong to the prediction depths.
+constexpr std::int64_t kMostPerLayer = 65'536;
+
+// A small number for each layer: a flag, a ratio.
 std::vector<std::int64_t> per_layer(ObjectReader& reader, const std::string& name,
                                     std::int64_t layers) {
   std::vector<std::int64_t> list;
   for (const JsonValue& item : reader.array(name)) {
     const std::int64_t* entry = item.as_integer();
-    if (entry == nullptr || *entry < 0) {
-      reader.problem(name, fmt::format("entry {} is {}", list.size(), item.brief()));
+    const bool good = entry != nullptr && *entry >= 0 && *entry <= kMostPerLayer;
+    if (!good) {
+      reader.problem(name, fmt::format("entry {} is {}", list.size(), item.brief()),
+                     fmt::format("integers from 0 to {}", kMostPerLayer));
     }
-    list.push_back(entry == nullptr ? 0 : *entry);
+    list.push_back(good ? *entry : 0);
   }
   if (list.size() < size(layers)) {
     reader.problem(name, fmt::format("{} entries for {} layers", list.size(), layers));

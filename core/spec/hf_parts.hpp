@@ -58,7 +58,7 @@ void leave_out_multipliers(HfFields&, ModelSpec&);
 void read_lfm2_layers(HfFields&, ModelSpec&);
 // Fields of one family that are left out: clip_qkv of OLMoE, biases of Phi's head and ERNIE's MLPs,
 // keys and values that Hunyuan's layers share, the norm of Ling's head.
-void leave_out_mlp_biases(HfFields&, ModelSpec&);
+void read_ernie_parts(HfFields&, ModelSpec&);
 void leave_out_shared_keys(HfFields&, ModelSpec&);
 void leave_out_clipping(HfFields&, ModelSpec&);
 void read_phi_parts(HfFields&, ModelSpec&);

@@ -15,7 +15,7 @@ extern "C" {
 // shows one frame of each; ASAN_OPTIONS=malloc_context_size=30 shows more of the input that was
 // found.
 const char* __asan_default_options() {
-  return "malloc_context_size=1:quarantine_size_mb=4:thread_local_quarantine_size_kb=64";
+  return "malloc_context_size=1:quarantine_size_mb=1:thread_local_quarantine_size_kb=64";
 }
 
 std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);

@@ -36,6 +36,8 @@ mkdir -p "$work/findings" "$work/logs"
 stat_of() { sed -n "s/^stat::$2: *//p" "$work/logs/$1" | tail -1; }
 
 # A corpus of its own grows beside the tree's seeds. Memory and time are bounded: a hang is a finding.
+# Inputs are no longer than the longest seed at first, and grow where nothing new is found (libFuzzer leaves that out
+# for programs that change inputs themselves).
 run_one() {
   local name="$1" seeds=() outcome=0
   mapfile -t seeds <"$programs/fuzz_$name.seeds"
@@ -44,7 +46,7 @@ run_one() {
   echo "fuzz $name: starts, at most $seconds s" >&2
   local TIMEFORMAT='stat::processor_seconds: %U %S'
   (cd "$root" && time "$programs/fuzz_$name" -max_total_time="$seconds" -runs="$runs" -timeout=20 \
-    -rss_limit_mb=3072 -max_len=8192 -print_final_stats=1 -verbosity=1 \
+    -rss_limit_mb=3072 -max_len=8192 -len_control=100 -print_final_stats=1 -verbosity=1 \
     -artifact_prefix="$work/findings/$name-" "$work/corpus/$name" "${seeds[@]}") \
     >"$work/logs/$name" 2>&1 || outcome=$?
   echo "fuzz $name: $(stat_of "$name" number_of_executed_units) executions," \

@@ -50,10 +50,12 @@ def mlp(m):
     out = {"router": [m.gate.weight]}
     if hasattr(m.gate, "e_score_correction_bias"):
         out["expert_bias"] = [m.gate.e_score_correction_bias]
+    if hasattr(m.gate, "moe_statics"):
+        out["expert_bias"] = [View(m.gate.moe_statics.e_score_correction_bias, 0)]
     for e in range(m.experts.gate_up_proj.shape[0]):
         out[f"experts.{e}.fc1"] = [View(m.experts.gate_up_proj, e)]
         out[f"experts.{e}.fc2"] = [View(m.experts.down_proj, e)]
-    if hasattr(m, "shared_experts"):
+    if getattr(m, "shared_experts", None) is not None:
         out.update(gated(m.shared_experts, "shared."))
     if hasattr(m, "shared_expert"):
         out.update(gated(m.shared_expert, "shared."))

@@ -19,6 +19,8 @@ MLA = dict(BASE, num_key_value_heads=4, q_lora_rank=24, kv_lora_rank=16, qk_nope
            first_k_dense_replace=1, n_group=1, topk_group=1, routed_scaling_factor=1.0, norm_topk_prob=True)
 EXPERTS = dict(num_experts=12, num_experts_per_tok=2, moe_intermediate_size=16, decoder_sparse_step=1,
                mlp_only_layers=[])
+GROUPED = dict(BASE, head_dim=8, n_routed_experts=12, num_experts_per_tok=2, moe_intermediate_size=16,
+               first_k_dense_replace=1, n_group=1, topk_group=1, routed_scaling_factor=1.0, norm_topk_prob=True)
 CASES = {
     "llama": dict(BASE, model_type="llama", head_dim=8),
     "llama-biases": dict(BASE, model_type="llama", head_dim=8, attention_bias=True, mlp_bias=True),
@@ -36,6 +38,13 @@ CASES = {
     "deepseek_v2-lite": dict(MLA, model_type="deepseek_v2", topk_method="greedy", scoring_func="softmax",
                              q_lora_rank=None, n_shared_experts=2),
     "deepseek_v3": dict(MLA, model_type="deepseek_v3", topk_method="noaux_tc", scoring_func="sigmoid"),
+    "glm4_moe": dict(GROUPED, model_type="glm4_moe", n_shared_experts=1, attention_bias=True, use_qk_norm=True,
+                     partial_rotary_factor=0.5),
+    "glm4_moe-plain": dict(GROUPED, model_type="glm4_moe", n_shared_experts=1, attention_bias=False, use_qk_norm=False),
+    "dots1": dict(GROUPED, model_type="dots1", n_shared_experts=2, attention_bias=False, sliding_window=None),
+    "ernie4_5_moe": dict(BASE, model_type="ernie4_5_moe", head_dim=8, use_bias=False, moe_num_experts=12, moe_k=2,
+                         moe_num_shared_experts=2, moe_layer_start_index=1, moe_layer_interval=1, moe_layer_end_index=-1,
+                         moe_intermediate_size=16),
 }
 
 

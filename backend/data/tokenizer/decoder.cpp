@@ -4,7 +4,7 @@
 
 #include <charconv>
 #include <optional>
-#include <unordered_map>
+#include <vector>
 
 #include "backend/data/tokenizer/normalizer.hpp"
 #include "backend/data/tokenizer/unicode.hpp"
@@ -34,19 +34,22 @@ const std::array<std::string, 256>& byte_alphabet() {
 }
 
 std::optional<std::string> bytes_of_alphabet(std::string_view spelling) {
-  static const auto bytes = [] {
-    std::unordered_map<char32_t, char> map;
+  static const std::vector<std::int16_t> bytes = [] {  // by character; -1: not of the alphabet
+    std::vector<std::int16_t> table;
     char32_t next = 0x100;
-    for (int b = 0; b < 256; ++b) map[character_of(b, next)] = static_cast<char>(b);
-    return map;
+    for (int b = 0; b < 256; ++b) {
+      const std::size_t c = character_of(b, next);
+      if (c >= table.size()) table.resize(c + 1, -1);
+      table[c] = static_cast<std::int16_t>(b);
+    }
+    return table;
   }();
   std::string text;
   for (std::size_t at = 0; at < spelling.size();) {
     const CodePoint c = decode_utf8(spelling, at);
     at += c.bytes;
-    const auto found = bytes.find(c.value);
-    if (found == bytes.end()) return std::nullopt;
-    text += found->second;
+    if (c.value >= bytes.size() || bytes[c.value] < 0) return std::nullopt;
+    text += static_cast<char>(bytes[c.value]);
   }
   return text;
 }

@@ -47,7 +47,7 @@ TEST(HfNames, AreThoseOfTransformers) {
     EXPECT_EQ(written_by_us(import.model), saved_by_transformers(document));
     ++files;
   }
-  EXPECT_EQ(files, 24);
+  EXPECT_EQ(files, 32);
 }
 
 }  // namespace

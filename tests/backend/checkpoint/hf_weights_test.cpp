@@ -64,6 +64,29 @@ std::string problem_of(const std::string& folder, const ModelSpec& m) {
   return "accepted";
 }
 
+// Families that are trained, and whose weights would mean something else in transformers.
+TEST(HfWeights, SaysWhatKeepsAFamilyFromIt) {
+  const auto refusal = [](const ModelSpec& m) -> std::string {
+    try {
+      (void)hf_weight_map(m);
+    } catch (const ConfigError& e) {
+      EXPECT_EQ(e.exit_code(), ExitCode::bad_request);
+      return e.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(refusal(model_of(moe(), "hunyuan_v1_moe")),
+              HasSubstr("model_type: weights of \"hunyuan_v1_moe\" are neither read nor written: "
+                        "it norms heads after their rotation, Pleat before it"));
+  for (const char* family : {"gpt2", "nemotron", "gpt_oss", "llama4_text", "minimax_m2", "phimoe",
+                             "granitemoe", "granitemoeshared", "dbrx", "olmoe", "grok-1"}) {
+    EXPECT_THAT(refusal(model_of(moe(), family)), HasSubstr("are neither read nor written: "));
+  }
+  ModelSpec biased = model_of(moe(), "ernie4_5_moe");
+  biased.attention.qkv_bias = true;
+  EXPECT_THAT(refusal(biased), HasSubstr("use_bias: MLPs and experts have biases there"));
+}
+
 TEST(HfWeights, TheMapHasEveryWeightOfTheProgram) {
   ModelSpec biased = moe();
   biased.attention.qk_norm = biased.attention.qkv_bias = biased.attention.out_bias = true;
@@ -73,8 +96,12 @@ TEST(HfWeights, TheMapHasEveryWeightOfTheProgram) {
   ModelSpec tied = moe(), deep = mla();
   tied.tied_embeddings = true;
   deep.mtp_layers = 1;
+  ModelSpec balanced = moe();
+  balanced.moe->expert_bias = true;
   for (const ModelSpec& m :
-       {moe(), biased, mla(), direct, tied, deep, model_of(test::small_moe(), "mixtral")}) {
+       {moe(), biased, mla(), direct, tied, deep, model_of(test::small_moe(), "mixtral"),
+        model_of(balanced, "glm4_moe"), model_of(balanced, "dots1"),
+        model_of(balanced, "ernie4_5_moe")}) {
     const Program program = compile(m, test::small_workload(), test::fp32_plan(), Runtime::pleat);
     std::map<std::string, std::int64_t> ours, mapped;
     for (const LayerInstance& instance : program.stages[0].chunks[0].instances) {

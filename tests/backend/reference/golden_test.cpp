@@ -60,7 +60,8 @@ TEST_P(Golden, SoDoSeveralRanks) {
 
 INSTANTIATE_TEST_SUITE_P(Models, Golden,
                          testing::Values("llama", "llama-tied-biased", "gpt2", "mixtral",
-                                         "qwen2-moe", "qwen3-moe", "deepseek-v3"),
+                                         "qwen2-moe", "qwen3-moe", "deepseek-v3", "glm4-moe",
+                                         "dots1", "ernie4-5-moe"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::erase(name, '-');

@@ -56,7 +56,8 @@ TEST_P(Live, ExportedModelComputesTheSameInTransformers) {
 
 INSTANTIATE_TEST_SUITE_P(Models, Live,
                          testing::Values("llama", "llama-tied-biased", "mixtral", "qwen2-moe",
-                                         "qwen3-moe", "deepseek-v3"),
+                                         "qwen3-moe", "deepseek-v3", "glm4-moe", "dots1",
+                                         "ernie4-5-moe"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::erase(name, '-');

@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+#include <random>
+
 namespace pleat {
 namespace {
 
@@ -39,6 +42,63 @@ TEST(ParseJson, KeepsOrderTypesAndPositions) {
   const JsonValue* a = root.find("a");
   EXPECT_EQ(a->position(), (Position{3, 8}));
   EXPECT_EQ(a->find("z")->position(), (Position{3, 23}));  // é counts as one column
+}
+
+// The reader of plain text takes what nlohmann takes, and reads the same: documents with some of
+// everything, changed at random.
+TEST(ParseJson, AgreesWithNlohmannOnChangedDocuments) {
+  const std::vector<std::string> documents = {
+      R"({"a":[1,-2.5e-3,0.0,true,false,null,""],"b":{"c":{},"d":[[],{}]},)"
+      R"("e":"x\"\\\/\b\f\n\r\t"})",
+      "[\"\xC3\xA9\xE6\x97\xA5\xF0\x9F\x98\x80\",\"\\u00e9\\u20AC\\uD83D\\uDE00\", 1E+2 ,"
+      "1e40, 5e-324]",
+      "[1e400, 1e-400]",
+      "{\"k\" :\n[ -0, 0, 10, 9223372036854775807 ]\t,\r\n\"l\":-0.0}"};
+  const std::string pieces = "{}[]:,\"\\/ \n\t.-+eE019utfnalsb\x01\x7F\xC2\x80\xED\xA0\xFF";
+  std::minstd_rand random(7);
+  int accepted = 0;
+  for (int i = 0; i < 10000; ++i) {
+    std::string text = documents[random() % documents.size()];
+    for (unsigned changes = random() % 4; changes > 0; --changes) {
+      const std::size_t at = random() % text.size();
+      const char piece = pieces[random() % pieces.size()];
+      if (const unsigned kind = random() % 3; kind == 0)
+        text[at] = piece;
+      else if (kind == 1)
+        text.insert(at, 1, piece);
+      else
+        text.erase(at, 1);
+    }
+    std::string said;
+    JsonValue read;
+    try {
+      read = parse_json(text, "f", {.allow_duplicate_keys = true});
+    } catch (const ConfigError& error) {
+      said = error.what();
+    }
+    // Integers beyond 64 bits are refused, and are no matter of syntax.
+    const auto says = [&](const char* what) { return said.find(what) != std::string::npos; };
+    const bool ours = !says("not valid JSON") && !says("is not a JSON number");
+    ASSERT_EQ(ours, nlohmann::json::accept(text)) << text << "\n" << said;
+    if (!said.empty()) continue;
+    ++accepted;
+    // Of members with one key nlohmann keeps the last.
+    const auto known = nlohmann::json::parse(text);
+    ASSERT_EQ(nlohmann::json::parse(read.dump(0)), known) << text;
+    ASSERT_EQ(parse_json(read.dump(2), "f", {.allow_duplicate_keys = true}), read) << text;
+  }
+  EXPECT_GT(accepted, 2000);
+}
+
+TEST(ParseJson, DuplicateKeysAmongMany) {
+  std::string text = "{";
+  for (int i = 0; i < 40; ++i) text += "\"k" + std::to_string(i) + "\":[{}],";
+  EXPECT_EQ(parse_error_of(text + "\"k3\":1}"),
+            "error: f.json:1:432: k3: duplicate key; first at line 1, column 32\n"
+            "  hint: keep one of the two");
+  EXPECT_EQ(parse_error_of("[[1,[2,{\"a\":1,\"a\":2}]]]"),
+            "error: f.json:1:15: [0][1][1].a: duplicate key; first at line 1, column 9\n"
+            "  hint: keep one of the two");
 }
 
 TEST(ParseJson, ScalarRootsAndByteOrderMark) {

@@ -196,12 +196,14 @@ TEST(Families, WhatIsNotToldIsLeftOutAloud) {
   EXPECT_THAT(granite.left_out[0], HasSubstr("logits_scaling 6"));
   const std::string shared =
       config_with("hunyuan_v1_moe", "\"vocab_size\"", "\"use_cla\": true, \"vocab_size\"");
-  ASSERT_EQ(read_text(shared).model.left_out.size(), 1u);
-  EXPECT_THAT(read_text(shared).model.left_out[0], HasSubstr("use_cla"));
+  ASSERT_EQ(read_text(shared).model.left_out.size(), 2u);
+  EXPECT_THAT(read_text(shared).model.left_out[0], HasSubstr("after their rotation"));
+  EXPECT_THAT(read_text(shared).model.left_out[1], HasSubstr("use_cla"));
   const std::string biased =
       config_with("ernie4_5_moe", "\"use_bias\": false", "\"use_bias\": true");
   ASSERT_EQ(read_text(biased).model.left_out.size(), 1u);
   EXPECT_THAT(read_text(biased).model.left_out[0], HasSubstr("biases of MLPs"));
+  EXPECT_TRUE(read_text(biased).model.attention.rope_interleaved);
   EXPECT_THAT(read_counted(case_named("glm4_moe")).left_out, IsEmpty());
 }
 
