@@ -17,7 +17,7 @@ constexpr std::array<const char*, 13> kFamilies{
     "llama",       "mistral", "mixtral",  "qwen2", "qwen3",       "qwen2_moe", "qwen3_moe",
     "deepseek_v2", "kimi_k2", "glm4_moe", "dots1", "deepseek_v3", "ernie4_5_moe"};
 
-// Families that are trained, and whose weights have no form that means the same in transformers.
+// Families whose weights have no form that means the same in transformers, or that are not trained.
 struct Formless {
   const char* model_type;
   const char* why;
@@ -27,7 +27,7 @@ constexpr std::array kFormless{
     Formless{"nemotron", "its norms are saved less one"},
     Formless{"gpt_oss", "its experts are saved transposed, gate and up in alternate columns"},
     Formless{"llama4_text", "its experts are saved transposed"},
-    Formless{"minimax_m2", "it norms all heads together, Pleat each head"},
+    Formless{"minimax_m2", "it norms all heads together"},
     Formless{"hunyuan_v1_moe", "it norms heads after their rotation, Pleat before it"},
     Formless{"phimoe", "its router is SparseMixer, Pleat's a softmax"},
     Formless{"granitemoe", "its embeddings, residuals, scores and logits are multiplied by factors "

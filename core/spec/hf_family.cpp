@@ -76,6 +76,7 @@ const std::vector<HfFamily>& hf_families() {
       {.model_type = "minimax_m2",
        .moe = true,
        .qk_norm = true,
+       .wide_qk_norm = true,
        .expert_ffn_is_intermediate = true,
        .score = RouterScore::sigmoid,
        .expert_bias = true},

@@ -84,7 +84,10 @@ TEST(HybridModels, SelectedKeys) {
   EXPECT_TRUE(glm.traits(3).sparse);
   EXPECT_FALSE(glm.traits(3).own_indexer);
   EXPECT_TRUE(glm.traits(6).own_indexer);
+  // All heads together in M2 (qk_norm_type "per_layer"), each head in M3.
+  EXPECT_TRUE(load_model("minimax-m2.5").model.attention.wide_qk_norm);
   const ModelSpec minimax = load_model("minimax-m3").model;
+  EXPECT_FALSE(minimax.attention.wide_qk_norm);
   EXPECT_FALSE(minimax.traits(2).sparse);
   EXPECT_TRUE(minimax.traits(3).sparse);
   EXPECT_EQ(minimax.attention.index_top_k, 2048);
