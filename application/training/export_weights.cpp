@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 
+#include "backend/checkpoint/hf_weight_map.hpp"
 #include "backend/checkpoint/hf_weights.hpp"
 #include "backend/checkpoint/restore.hpp"
 #include "backend/init.hpp"
@@ -54,6 +55,7 @@ void export_weights(const ExportWeightsOptions& o) {
   const std::string config =
       o.model.empty() ? o.from + "/config.json" : config_path(ConfigKind::model, o.model);
   const ModelSpec model = load_model(config).model;
+  static_cast<void>(hf_weight_map(model));  // says what keeps the family from it
   std::optional<HfWeights> weights;
   std::optional<SavedWeights> saved;
   ReadWeight read;

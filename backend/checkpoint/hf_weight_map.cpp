@@ -17,7 +17,7 @@ constexpr std::array<const char*, 13> kFamilies{
     "llama",       "mistral", "mixtral",  "qwen2", "qwen3",       "qwen2_moe", "qwen3_moe",
     "deepseek_v2", "kimi_k2", "glm4_moe", "dots1", "deepseek_v3", "ernie4_5_moe"};
 
-// Families whose weights have no form that means the same in transformers, or that are not trained.
+// Families whose weights have no form that means the same in transformers, or are not trained.
 struct Formless {
   const char* model_type;
   const char* why;

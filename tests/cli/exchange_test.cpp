@@ -108,6 +108,10 @@ TEST(Output, ADryRunOfWeightsMakesNoFolder) {
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(run.err, "would write " + folder + ": tiny-moe in fp32\n");
   EXPECT_FALSE(fs::exists(folder));
+  const Said refused =
+      run_pleat({"export-weights", "--model", "gpt-oss-20b", "-o", folder, "--dry-run"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("its experts are saved transposed"));
 }
 
 TEST(Launch, WritesAJobFile) {
