@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Plain text is read by read_plain_json; nlohmann's event parser says what is wrong with the rest.
+// nlohmann's event parser reads the text, and TreeBuilder makes the tree.
 // How to read it: find_non_finite, then Events, then parse_json.
 #include "core/json/parse.hpp"
 
@@ -10,7 +10,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/json/plain_json.hpp"
 #include "core/json/text_cursor.hpp"
 #include "core/json/tree_builder.hpp"
 
@@ -164,25 +163,6 @@ class Events {
   TreeBuilder& builder_;
 };
 
-JsonValue parse_strange(const std::string& text, const std::string& file_name,
-                        const JsonOptions& options) {
-  Diagnostics problems;
-  std::string clean = text;
-  auto non_finite = find_non_finite(clean);
-  if (!options.allow_non_finite) {
-    for (const auto& [offset, number] : non_finite) {
-      problems.error(ExitCode::bad_file, where_of(file_name, number.position), "",
-                     number.word + " is not a JSON number", "write a finite number");
-    }
-  }
-  TreeBuilder builder(file_name, options.allow_duplicate_keys, problems);
-  Events events(clean, std::move(non_finite), builder);
-  const bool complete = nlohmann::json::sax_parse(clean, &events);
-  problems.throw_if_errors();
-  PLEAT_ASSERT(complete);
-  return std::move(builder.root);
-}
-
 }  // namespace
 
 std::string where_of(const std::string& file_name, Position position) {
@@ -197,11 +177,19 @@ JsonValue parse_json(const std::string& text, const std::string& file_name, Json
         fmt::format("{} bytes; at most {} are allowed", text.size(), options.max_bytes));
   }
   Diagnostics problems;
+  std::string clean = text;
+  auto non_finite = find_non_finite(clean);
+  if (!options.allow_non_finite) {
+    for (const auto& [offset, number] : non_finite) {
+      problems.error(ExitCode::bad_file, where_of(file_name, number.position), "",
+                     number.word + " is not a JSON number", "write a finite number");
+    }
+  }
   TreeBuilder builder(file_name, options.allow_duplicate_keys, problems);
-  const PlainJson outcome = read_plain_json(text, builder);
-  if (outcome == PlainJson::strange) return parse_strange(text, file_name, options);
+  Events events(clean, std::move(non_finite), builder);
+  const bool complete = nlohmann::json::sax_parse(clean, &events);
   problems.throw_if_errors();
-  PLEAT_ASSERT(outcome == PlainJson::read);
+  PLEAT_ASSERT(complete);
   return std::move(builder.root);
 }
 

@@ -168,8 +168,8 @@ TEST(Unread, FlagsOfOtherVersions) {
       read_arguments({"--offload-optimizer-states", "--hybrid-mlp-ratio", "0.5"}, flag_table());
   EXPECT_THAT(read.values.at("offload_optimizer_states"), ElementsAre("True"));
   Diagnostics problems;
-  EXPECT_THAT(judge_unread(read, {"offload_optimizer_states"}, flag_table(), load_unread(kUnreadMegatronFlags),
-                           "run.sh", problems),
+  EXPECT_THAT(judge_unread(read, {"offload_optimizer_states"}, flag_table(),
+                           load_unread(kUnreadMegatronFlags), "run.sh", problems),
               IsEmpty());
   EXPECT_TRUE(problems.has_errors());
 }
@@ -181,7 +181,8 @@ TEST(Unread, OfALogSwitchesThatAreOnCount) {
                           {"perform_rl_step", {"False"}},
                           {"qk_clip", {"False"}},
                           {"flash_attention_version", {"3"}}};
-  EXPECT_THAT(judge_unread_log(printed, {}, flag_table(), load_unread(kUnreadMegatronFlags), "log", problems),
+  EXPECT_THAT(judge_unread_log(printed, {}, flag_table(), load_unread(kUnreadMegatronFlags), "log",
+                               problems),
               ElementsAre(HasSubstr("--deterministic-mode"),
                           HasSubstr("--no-gradient-accumulation-fusion")));
   EXPECT_FALSE(problems.has_errors());

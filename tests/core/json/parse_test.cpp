@@ -44,8 +44,7 @@ TEST(ParseJson, KeepsOrderTypesAndPositions) {
   EXPECT_EQ(a->find("z")->position(), (Position{3, 23}));  // é counts as one column
 }
 
-// The reader of plain text takes what nlohmann takes, and reads the same: documents with some of
-// everything, changed at random.
+// Documents with some of everything, changed at random.
 TEST(ParseJson, AgreesWithNlohmannOnChangedDocuments) {
   const std::vector<std::string> documents = {
       R"({"a":[1,-2.5e-3,0.0,true,false,null,""],"b":{"c":{},"d":[[],{}]},)"
