@@ -27,6 +27,11 @@ class Known {
     const std::unique_lock lock(mutex_);
     return *values_.try_emplace(Key(key), std::move(made)).first->second;
   }
+  // Call it while nobody uses a value.
+  void clear() {
+    const std::unique_lock lock(mutex_);
+    values_.clear();
+  }
 
   [[nodiscard]] std::size_t size() const {
     const std::shared_lock lock(mutex_);

@@ -17,6 +17,16 @@ namespace {
 // Bounds are computed for a grid of clocks, this many of kClockSteps apart.
 constexpr int kClockGrid = 8;
 
+constexpr std::size_t kLayersKept = 80'000;  // about 1 KB each
+
+// Whether the exchanges of experts take no longer than all else in every layer: then a bound that
+// counts them instead is no tighter.
+bool exchanges_hide(const std::vector<LayerBound>& layers) {
+  return std::ranges::all_of(layers, [](const LayerBound& l) {
+    return l.exchanges[0] <= l.time[0] && l.exchanges[1] <= l.time[1];
+  });
+}
+
 }  // namespace
 
 Plan in_order(Plan plan) {
@@ -122,15 +132,26 @@ BoundTable::Pipeline BoundTable::pipeline(const Plan& plan, const Sources& from)
   return {earliest_finish(schedule, chunks, transfer, order), std::move(passes)};
 }
 
-// The step outside of the pipeline model: stragglers, and cores of the host that ranks share.
+BoundTable::Outside BoundTable::outside_of(const Plan& plan, std::size_t stages) const {
+  return {
+      slowest_excess(problem_.workload, problem_.profile, problem_.cluster, plan.world()),
+      least_share(problem_.cluster, plan.world(), stages)};
+}
+
+Seconds BoundTable::outside_pipeline(const Outside& outside, Seconds end_of_stages,
+                                     const std::vector<Seconds>& finish) const {
+  return (end_of_stages + *std::ranges::max_element(finish) * outside.excess) * outside.share +
+         problem_.profile.step_overhead;
+}
+
 Seconds BoundTable::outside_pipeline(const Plan& plan, Seconds end_of_stages,
                                      const Pipeline& pipeline) const {
-  const double excess =
-      slowest_excess(problem_.workload, problem_.profile, problem_.cluster, plan.world());
-  return (end_of_stages +
-          *std::ranges::max_element(pipeline.finish) * excess) *
-             least_share(problem_.cluster, plan.world(), pipeline.finish.size()) +
-         problem_.profile.step_overhead;
+  return outside_pipeline(outside_of(plan, pipeline.finish.size()), end_of_stages,
+                          pipeline.finish);
+}
+
+void BoundTable::forget_layers() {
+  if (layers_.size() > kLayersKept) layers_.clear();
 }
 
 Seconds BoundTable::step(const Plan& plan, const PlanParts& parts, const Sources& from) {
@@ -288,7 +309,7 @@ Seconds BoundTable::exchange(const Plan& reference, const StateChoices& state, S
       parts, ordered, ordered, BoundScope::family, cutoff, compiled, [&](const Layers& layers) {
         Sources from{.shape = shape, .layers = layers, .host = &ordered.cuda_graph};
         const Seconds time = least_step(ordered, state, parts, from);
-        if (time > cutoff) return time;
+        if (time > cutoff || exchanges_hide(layers)) return time;
         from.exchanges = true;
         return std::max(time, least_step(ordered, state, parts, from));
       });
@@ -298,13 +319,17 @@ PlanBounds BoundTable::family(const Plan& plan, Seconds cutoff) {
   const Plan ordered = in_order(plan);
   const PlanParts parts = estimator_.parts(ordered);
   PlanBounds bounds{family_step(ordered, parts, plan, cutoff)};
-  if (bounds.step <= cutoff) bounds.peak_bytes = peak_of_family(plan);
+  if (bounds.step <= cutoff) bounds.peak_bytes = peak_of_family(ordered, parts, plan);
   return bounds;
 }
 
 std::int64_t BoundTable::peak_of_family(const Plan& plan) {
   const Plan ordered = in_order(plan);
-  const PlanParts parts = estimator_.parts(ordered);
+  return peak_of_family(ordered, estimator_.parts(ordered), plan);
+}
+
+std::int64_t BoundTable::peak_of_family(const Plan& ordered, const PlanParts& parts,
+                                        const Plan& plan) {
   return peak(plan, plan.sharding, shape_of(parts, plan),
               layers_of(parts, ordered, BoundScope::family), 1) +
          outside(plan);
@@ -323,7 +348,7 @@ Seconds BoundTable::family_step(const Plan& ordered, const PlanParts& parts, con
       parts, ordered, plan, BoundScope::family, cutoff, compiled, [&](const Layers& layers) {
         Sources from{.shape = shape, .layers = layers, .host = &ordered.cuda_graph};
         const Seconds time = step(plan, parts, from);
-        if (time > cutoff) return time;
+        if (time > cutoff || exchanges_hide(layers)) return time;
         from.exchanges = true;
         return std::max(time, step(plan, parts, from));
       });

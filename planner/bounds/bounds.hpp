@@ -103,6 +103,10 @@ class BoundTable {
   // The time alone, with the layers of `reference`, which must take no longer.
   [[nodiscard]] Seconds family_by_reference(const Plan& reference, const Plan&, Seconds cutoff);
 
+  // Forgets bounds of layers where there are many; the prices that they are made of are known.
+  // Call it while nothing is bounded.
+  void forget_layers();
+
  private:
   // Which of the counted layers there are, and how often each. Most chunks are alike.
   struct LayerCount {
@@ -151,6 +155,13 @@ class BoundTable {
   };
   [[nodiscard]] Pipeline pipeline(const Plan&, const Sources&);
   const SplitOrder& order_of(Schedule);
+  // What is outside of the pipeline model: stragglers, and cores of the host that ranks share.
+  struct Outside {
+    double excess, share;
+  };
+  [[nodiscard]] Outside outside_of(const Plan&, std::size_t stages) const;
+  [[nodiscard]] Seconds outside_pipeline(const Outside&, Seconds end_of_stages,
+                                         const std::vector<Seconds>& finish) const;
   [[nodiscard]] Seconds outside_pipeline(const Plan&, Seconds end_of_stages,
                                          const Pipeline&) const;
   [[nodiscard]] Seconds step(const Plan&, const PlanParts&, const Sources&);
@@ -186,6 +197,8 @@ class BoundTable {
   const HeldChunks& held_of(const Schedule&);
 
   [[nodiscard]] std::int64_t outside(const Plan&) const;  // bytes the runtime holds beside
+  [[nodiscard]] std::int64_t peak_of_family(const Plan& ordered, const PlanParts& of_that,
+                                            const Plan&);
 
   const Estimator& estimator_;
   const Problem& problem_;

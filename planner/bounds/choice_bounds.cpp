@@ -243,26 +243,28 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
   const bool straight = plan.schedule == PipelineSchedule::one_f_one_b;
   const double passes = passes_of_chunk(plan);
   const std::int64_t microbatches = plan.microbatches(problem_.workload.global_batch);
-  const std::int64_t beside = outside(plan);
+  const std::int64_t beside = this->outside(plan);
   const auto room = static_cast<double>(usable - beside);
 
   struct Place {
     Plan plan;
     std::vector<StateBytes> state;  // by stage
-    const StepTail* tail = nullptr;
+    TailCosts end;
   };
   std::array<std::optional<Place>, 3> places;  // by StatePlace
   std::vector<PlanBounds> bounds;
   bounds.reserve(ways.choices.size());
   std::vector<double> kept(chunks.kinds);
-  Pipeline longer{.finish = base.finish, .passes = {}};
+  std::vector<Seconds> finish = base.finish;
+  const Outside outside = outside_of(plan, finish.size());
   for (const ChoiceWays::Choice& choice : ways.choices) {
     std::optional<Place>& place = places[static_cast<std::size_t>(choice.state)];
     if (!place) {
       place.emplace(plan);
       put_state(choice.state, place->plan);
       place->state = state_of_stages(place->plan, plan.sharding, shape, layers);
-      place->tail = &tail_of(place->plan, parts, shape, layers);
+      place->end = tail_costs(tail_of(place->plan, parts, shape, layers), place->plan, runtime_,
+                               problem_.profile, microbatches, stages.size(), {});
     }
     PlanBounds& bound = bounds.emplace_back();
     if (!choice.by_stage) {
@@ -287,13 +289,9 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
       }
       const Seconds done = stages[s].done + again * passes;
       latest = straight ? std::max(latest, done) : done;
-      longer.finish[s] = std::max(base.finish[s], latest - stages[s].before);
+      finish[s] = std::max(base.finish[s], latest - stages[s].before);
     }
-    const Seconds step =
-        outside_pipeline(place->plan,
-                         step_end(*place->tail, place->plan, runtime_, problem_.profile,
-                                  microbatches, longer.finish, longer.passes),
-                         longer);
+    const Seconds step = outside_pipeline(outside, step_end(place->end, finish), finish);
     bound.step = std::min(excluded, step);
   }
   return bounds;

@@ -88,25 +88,41 @@ StepTail step_tail(const std::vector<StageWeights>& stages, const ModelSpec& mod
   return result;
 }
 
-Seconds step_end(const StepTail& tail, const Plan& plan, Runtime runtime, const Profile& profile,
-                 std::int64_t microbatches, const std::vector<Seconds>& finish,
-                 const std::vector<std::optional<StagePasses>>& passes) {
+TailCosts tail_costs(const StepTail& tail, const Plan& plan, Runtime runtime,
+                    const Profile& profile, std::int64_t microbatches, std::size_t stages,
+                    const std::vector<std::optional<StagePasses>>& passes) {
   const bool hides = runtime == Runtime::megatron;
-  Seconds before, after, prologue = tail.stages.front().prologue;
-  for (const StageTail& t : tail.stages) prologue = std::min(prologue, t.prologue);
-  for (std::size_t s = 0; s < finish.size(); ++s) {
+  TailCosts end{.stages = {}, .prologue = tail.stages.front().prologue, .norm = tail.norm,
+              .after = {}};
+  end.stages.reserve(stages);
+  for (const StageTail& t : tail.stages) end.prologue = std::min(end.prologue, t.prologue);
+  for (std::size_t s = 0; s < stages; ++s) {
     const StageTail& t = tail.stages[s];
     const auto pass = [&](std::size_t p) {
       return passes.empty() || !passes[s] ? std::nullopt
                                           : std::optional<Seconds>(passes[s]->pass[p]);
     };
-    before = std::max(before, finish[s] + t.before +
-                                  exposed(t.reduce, hides && plan.overlap.grad_reduce, t, pass(1),
-                                          plan, microbatches, profile));
-    after = std::max(after, t.after + exposed(t.gather, hides && plan.overlap.param_gather, t,
-                                              pass(0), plan, microbatches, profile));
+    end.stages.push_back({t.before, exposed(t.reduce, hides && plan.overlap.grad_reduce, t, pass(1),
+                                            plan, microbatches, profile)});
+    end.after = std::max(end.after, t.after + exposed(t.gather, hides && plan.overlap.param_gather,
+                                                      t, pass(0), plan, microbatches, profile));
   }
-  return prologue + before + tail.norm + after;
+  return end;
+}
+
+Seconds step_end(const TailCosts& end, const std::vector<Seconds>& finish) {
+  Seconds before;
+  for (std::size_t s = 0; s < finish.size(); ++s) {
+    before = std::max(before, finish[s] + end.stages[s].before + end.stages[s].reduce);
+  }
+  return end.prologue + before + end.norm + end.after;
+}
+
+Seconds step_end(const StepTail& tail, const Plan& plan, Runtime runtime, const Profile& profile,
+                 std::int64_t microbatches, const std::vector<Seconds>& finish,
+                 const std::vector<std::optional<StagePasses>>& passes) {
+  return step_end(
+      tail_costs(tail, plan, runtime, profile, microbatches, finish.size(), passes), finish);
 }
 
 }  // namespace pleat

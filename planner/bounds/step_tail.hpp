@@ -43,6 +43,18 @@ struct StageWeights {
 struct StagePasses {
   Seconds pass[2];
 };
+// What a step ends with, apart from when the slots of its stages end.
+struct TailCosts {
+  struct Stage {
+    Seconds before, reduce;  // as StageTail's, of `reduce` what passes cannot hide
+  };
+  std::vector<Stage> stages;
+  Seconds prologue, norm, after;
+};
+[[nodiscard]] TailCosts tail_costs(const StepTail&, const Plan&, Runtime, const Profile&,
+                                  std::int64_t microbatches, std::size_t stages,
+                                  const std::vector<std::optional<StagePasses>>& passes);
+[[nodiscard]] Seconds step_end(const TailCosts&, const std::vector<Seconds>& finish);
 // The end of the step if the slots of stage s end at finish[s] (counted from the start of the first
 // slots). `passes`: for each stage; absent: unknown.
 [[nodiscard]] Seconds step_end(const StepTail&, const Plan&, Runtime, const Profile&,

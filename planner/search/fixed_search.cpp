@@ -10,6 +10,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <numeric>
 #include <unordered_map>
@@ -55,6 +56,10 @@ class Frontier {
   // The node that comes first, of all or of one depth.
   [[nodiscard]] const Open& top() const { return heaps_[first()].top(); }
   void pop() { heaps_[first()].pop(); }
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    for (const Heap& heap : heaps_) std::ranges::for_each(heap.items(), visit);
+  }
   [[nodiscard]] bool empty(std::size_t depth) const { return heaps_[depth].empty(); }
   [[nodiscard]] const Open& top(std::size_t depth) const { return heaps_[depth].top(); }
   void pop(std::size_t depth) { heaps_[depth].pop(); }
@@ -125,11 +130,13 @@ class FixedSearch::Search {
       ++rounds_;
     }
     if (!result_.optimal && best_.empty()) fall_back();
-    for (; !open_.empty(); open_.pop()) beyond_.push_back(open_.top());
     const Seconds cutoff = best_.cutoff();
-    for (const Open& open : beyond_) {
-      count(open.least > cutoff ? "time-bound" : "not-reached", tree_.plans_of(open.node));
-    }
+    const auto count_left = [&](bool above, const Node& node) {
+      count(above ? "time-bound" : "not-reached", tree_.plans_of(node));
+    };
+    open_.for_each([&](const Open& open) { count_left(open.least > cutoff, open.node); });
+    const bool all_above = least_beyond_ > cutoff;
+    for (const Node& node : beyond_) count_left(all_above || least_of(node) > cutoff, node);
     BestList::Taken taken = best_.take();
     for (const char* reason : taken.others) count(reason, 1);
     for (const auto& [rule, plans] : counted_) result_.rejected[rule] += plans;
@@ -225,19 +232,23 @@ class FixedSearch::Search {
     return std::max<std::int64_t>(1, config_.max_evaluations - result_.priced);
   }
 
+  [[nodiscard]] Seconds least_of(const Node& node) const {
+    return node.bound * tree_.weight(node);
+  }
+
   void push(const Node& node, Seconds cutoff) {
-    const Open open{node.bound * tree_.weight(node), node};
+    const Open open{least_of(node), node};
     if (open.least <= cutoff) return open_.push(open);
     least_beyond_ = std::min(least_beyond_, open.least);
-    beyond_.push_back(open);
+    beyond_.push_back(node);
   }
 
   // After the cutoff rose, because one plan replaced several of the list.
   void take_back(Seconds cutoff) {
-    std::vector<Open> kept;
+    std::deque<Node> kept;
     kept.swap(beyond_);
     least_beyond_ = kNever;
-    for (const Open& open : kept) push(open.node, cutoff);
+    for (; !kept.empty(); kept.pop_front()) push(kept.front(), cutoff);
   }
 
   bool limit_passed(Seconds bound) {
@@ -270,6 +281,7 @@ class FixedSearch::Search {
       const double weight = tree_.weight(node);
       opened[i] = opener_.open(node, weight == 1 ? cutoff : cutoff / weight * (1 + 1e-12));
     });
+    opener_.forget_layers();
     for (std::size_t i = 0; i < round.size(); ++i) {
       Opened& o = opened[i];
       const Node& node = round[i].node;
@@ -357,7 +369,7 @@ class FixedSearch::Search {
   NodeOpener opener_;
   BestList best_;
   Frontier open_;
-  std::vector<Open> beyond_;  // above the cutoff
+  std::deque<Node> beyond_;  // above the cutoff; millions, so in pieces that never move
   Seconds least_beyond_ = kNever;  // the smallest bound among them
   std::unordered_map<const char*, std::int64_t>
       counted_;                            // by rule; equal names may have several addresses

@@ -193,6 +193,8 @@ PlanBounds NodeBounds::own(const Node& node, Seconds cutoff) {
 
 std::shared_ptr<const std::vector<PlanBounds>> NodeBounds::by_choice(Node node, Seconds cutoff) {
   node.memory = 0;
+  // Without split backward passes no stage holds less for running its passes in pairs.
+  if (!splits_backward(tree_.mesh_of(node).schedule)) node.setting = tree_.family_of(node.setting);
   const auto bits = bits_of(cutoff);
   return by_choice_.get(
       {{node.mesh, node.meshes, node.setting, bits.first, bits.second}},

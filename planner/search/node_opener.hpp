@@ -51,6 +51,8 @@ class NodeOpener {
   // May be called from several threads. Plans that take longer than `cutoff` are of no interest:
   // bounds hold for those that take no longer.
   [[nodiscard]] Opened open(const Node&, Seconds cutoff);
+  // Between rounds, when no thread opens a node.
+  void forget_layers() { bounds_.forget_layers(); }
   // Roughly the memory of the mesh's smallest plan, in bytes: tries every sharding and every place
   // of the optimizer's state, each with no memory saved otherwise and with as much as possible.
   // kNoPeak: no plan of the mesh is valid.

@@ -16,6 +16,7 @@ template <class T, class Before>
 class WideHeap {
  public:
   [[nodiscard]] bool empty() const { return items_.empty(); }
+  [[nodiscard]] const std::vector<T>& items() const { return items_; }  // in no order
   [[nodiscard]] const T& top() const { return items_.front(); }
 
   void push(const T& item) {

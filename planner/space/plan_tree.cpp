@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 
+#include "core/diagnostics.hpp"
 #include "planner/space/runtime_rules.hpp"
 #include "simulator/uncertainty.hpp"
 
@@ -74,6 +76,7 @@ std::vector<Node> PlanTree::grids() const {
   };
   for (std::size_t i = 0; i < space.meshes.size(); ++i) {
     if (i > 0 && same(space.meshes[i - 1], space.meshes[i])) {
+      PLEAT_ASSERT(list.back().meshes < std::numeric_limits<std::int16_t>::max());
       ++list.back().meshes;
     } else {
       list.push_back({.bound = {}, .mesh = static_cast<std::int32_t>(i), .level = Level::grid});

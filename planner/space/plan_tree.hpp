@@ -27,7 +27,7 @@ enum class Level : std::int8_t { grid, mesh, exchange, family, setting };
 struct Node {
   Seconds bound;  // no plan of the node has a shorter step
   std::int32_t mesh = 0;    // the first one
-  std::int32_t meshes = 1;  // so many
+  std::int16_t meshes = 1;  // so many
   std::int16_t setting = -1, memory = -1;  // -1: all; for a family its first setting
   std::int16_t settings = 1;               // for a family: how many of its settings are valid
   std::int16_t exchange = -1;              // index into PlanTree::exchanges; -1: all
@@ -38,6 +38,7 @@ struct Node {
     return std::tuple(mesh, exchange, setting, memory, level);
   }
 };
+static_assert(sizeof(Node) == 24, "millions of them wait to be opened");
 [[nodiscard]] inline Node of_one_mesh(Node node, std::int32_t mesh) {
   node.mesh = mesh;
   node.meshes = 1;

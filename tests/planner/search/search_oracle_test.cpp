@@ -367,6 +367,13 @@ TEST(SearchOracle, BoundsAreAdmissible) {
                            std::numeric_limits<std::int64_t>::max(), e.step)[p.at.memory];
       EXPECT_LE(of_choice.step.base(), step);
       EXPECT_LE(of_choice.peak_bytes, e.peak_bytes());
+      if (!splits_backward(plan.schedule)) {  // all settings of a family share it
+        const PlanBounds of_family =
+            bounds.by_choice(in_order(plain), schedule_of(in_order(plain), c.workload), ways,
+                             std::numeric_limits<std::int64_t>::max(), e.step)[p.at.memory];
+        EXPECT_EQ(of_family.step, of_choice.step);
+        EXPECT_EQ(of_family.peak_bytes, of_choice.peak_bytes);
+      }
       EXPECT_LE(bounds.least_state(plan, StatePlace::host_stepped), e.peak_bytes());
       for (const PlanBounds& b : {family, own}) EXPECT_LE(b.peak_bytes, e.peak_bytes());
       tightest = std::max(tightest, own.step / e.step);
