@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/backend_commands.hpp"
 
-#include "cli/backend/run_train.hpp"
-#include "cli/backend/run_tune.hpp"
+#include "cli/backend/run_commands.hpp"
 
 namespace pleat::cli {
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/backend/run_tune.hpp"
+#include "cli/backend/run_commands.hpp"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,6 @@
 #include <iterator>
 #include <limits>
 
-#include "core/diagnostics.hpp"
 #include "planner/space/runtime_rules.hpp"
 #include "simulator/uncertainty.hpp"
 
@@ -75,8 +74,8 @@ std::vector<Node> PlanTree::grids() const {
            a.schedule == b.schedule;
   };
   for (std::size_t i = 0; i < space.meshes.size(); ++i) {
-    if (i > 0 && same(space.meshes[i - 1], space.meshes[i])) {
-      PLEAT_ASSERT(list.back().meshes < std::numeric_limits<std::int16_t>::max());
+    constexpr int kMost = std::numeric_limits<decltype(Node::meshes)>::max();
+    if (i > 0 && list.back().meshes < kMost && same(space.meshes[i - 1], space.meshes[i])) {
       ++list.back().meshes;
     } else {
       list.push_back({.bound = {}, .mesh = static_cast<std::int32_t>(i), .level = Level::grid});
