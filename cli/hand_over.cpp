@@ -21,8 +21,8 @@ namespace {
   const std::string whole = (here.parent_path() / "pleat").string();
   execv(whole.c_str(), argv);
   throw_config_error(ExitCode::bad_request, "", argv[1],
-                     "needs the training backend, which " + whole +
-                         " has, and that cannot be run: " + std::strerror(errno),
+                     "needs the training backend. The program that has it, " + whole +
+                         ", cannot be run: " + std::strerror(errno),
                      std::string("./pleat.sh ") + argv[1] + " builds it");
 }
 

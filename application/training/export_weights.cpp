@@ -55,7 +55,7 @@ void export_weights(const ExportWeightsOptions& o) {
   const std::string config =
       o.model.empty() ? o.from + "/config.json" : config_path(ConfigKind::model, o.model);
   const ModelSpec model = load_model(config).model;
-  static_cast<void>(hf_weight_map(model));  // says what keeps the family from it
+  require_known_weights(model);
   std::optional<HfWeights> weights;
   std::optional<SavedWeights> saved;
   ReadWeight read;

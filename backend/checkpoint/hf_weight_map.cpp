@@ -14,29 +14,32 @@ namespace pleat {
 namespace {
 
 constexpr std::array<const char*, 13> kFamilies{
-    "llama",       "mistral", "mixtral",  "qwen2", "qwen3",       "qwen2_moe", "qwen3_moe",
+    "llama",       "mistral", "mixtral",  "qwen2", "qwen3",       "qwen2_moe",   "qwen3_moe",
     "deepseek_v2", "kimi_k2", "glm4_moe", "dots1", "deepseek_v3", "ernie4_5_moe"};
 
-// Families whose weights have no form that means the same in transformers, or are not trained.
-struct Formless {
+// Families whose weights are neither read nor written: transformers saves them in another form, or
+// computes something else with them.
+struct RefusedFamily {
   const char* model_type;
   const char* why;
 };
-constexpr std::array kFormless{
-    Formless{"gpt2", "its products are saved transposed, and its positions are weights"},
-    Formless{"nemotron", "its norms are saved less one"},
-    Formless{"gpt_oss", "its experts are saved transposed, gate and up in alternate columns"},
-    Formless{"llama4_text", "its experts are saved transposed"},
-    Formless{"minimax_m2", "it norms all heads together"},
-    Formless{"hunyuan_v1_moe", "it norms heads after their rotation, Pleat before it"},
-    Formless{"phimoe", "its router is SparseMixer, Pleat's a softmax"},
-    Formless{"granitemoe", "its embeddings, residuals, scores and logits are multiplied by factors "
-                           "that Pleat leaves out"},
-    Formless{"granitemoeshared", "its embeddings, residuals, scores and logits are multiplied by "
-                                 "factors that Pleat leaves out"},
-    Formless{"dbrx", "its norms are layer norms without a bias, Pleat's are RMS norms"},
-    Formless{"olmoe", "it norms all heads together"},
-    Formless{"grok-1", "transformers has no such model"},
+constexpr std::array kRefused{
+    RefusedFamily{"gpt2", "its products are saved transposed, and its positions are weights"},
+    RefusedFamily{"nemotron", "its norms are saved less one"},
+    RefusedFamily{"gpt_oss", "its experts are saved transposed, gate and up in alternate columns"},
+    RefusedFamily{"llama4_text", "its experts are saved transposed"},
+    RefusedFamily{"minimax_m2", "it norms all heads together"},
+    RefusedFamily{"hunyuan_v1_moe", "it norms heads after their rotation, Pleat before it"},
+    RefusedFamily{"phimoe", "its router is SparseMixer, Pleat's a softmax"},
+    RefusedFamily{"granitemoe",
+                  "its embeddings, residuals, scores and logits are multiplied by factors "
+                  "that Pleat leaves out"},
+    RefusedFamily{"granitemoeshared",
+                  "its embeddings, residuals, scores and logits are multiplied by "
+                  "factors that Pleat leaves out"},
+    RefusedFamily{"dbrx", "its norms are layer norms without a bias, Pleat's are RMS norms"},
+    RefusedFamily{"olmoe", "it norms all heads together"},
+    RefusedFamily{"grok-1", "transformers has no such model"},
 };
 
 // The names that differ between families.
@@ -154,8 +157,7 @@ class MapBuilder {
     weights_.back().parts[0].places.push_back(place("mlp.gate.weight", moe.experts, m_.hidden));
     if (moe.expert_bias && names.bias_in_statics) {
       add("expert_bias", moe.experts, 1).parts = {
-          {moe.experts,
-           {matrix_place("mlp.moe_statics.e_score_correction_bias", 1, moe.experts)}}};
+          {moe.experts, {matrix_place("mlp.moe_statics.e_score_correction_bias", 1, moe.experts)}}};
     } else if (moe.expert_bias) {
       vector("expert_bias", "mlp.gate.e_score_correction_bias", moe.experts);
     }
@@ -241,27 +243,30 @@ class MapBuilder {
 
 }  // namespace
 
-std::vector<HfWeight> hf_weight_map(const ModelSpec& m) {
+void require_known_weights(const ModelSpec& m) {
   if (m.model_type == "ernie4_5_moe" && m.attention.qkv_bias) {
     throw_config_error(ExitCode::bad_request, m.name, "use_bias",
                        "MLPs and experts have biases there, which Pleat leaves out",
                        "a model whose use_bias is false");
   }
-  const auto formless = std::ranges::find(kFormless, m.model_type, [](const Formless& f) {
+  const auto refused = std::ranges::find(kRefused, m.model_type, [](const RefusedFamily& f) {
     return std::string_view(f.model_type);
   });
-  if (formless != kFormless.end()) {
-    throw_config_error(
-        ExitCode::bad_request, m.name, "model_type",
-        fmt::format("weights of \"{}\" are neither read nor written: {}", m.model_type,
-                    formless->why),
-        fmt::format("one of: {}", fmt::join(kFamilies, ", ")));
+  if (refused != kRefused.end()) {
+    throw_config_error(ExitCode::bad_request, m.name, "model_type",
+                       fmt::format("weights of \"{}\" are neither read nor written: {}",
+                                   m.model_type, refused->why),
+                       fmt::format("one of: {}", fmt::join(kFamilies, ", ")));
   }
   if (std::find(kFamilies.begin(), kFamilies.end(), m.model_type) == kFamilies.end()) {
     throw_config_error(ExitCode::bad_request, m.name, "model_type",
                        fmt::format("the tensor names of \"{}\" are not known", m.model_type),
                        fmt::format("one of: {}", fmt::join(kFamilies, ", ")));
   }
+}
+
+std::vector<HfWeight> hf_weight_map(const ModelSpec& m) {
+  require_known_weights(m);
   return MapBuilder(m).build();
 }
 

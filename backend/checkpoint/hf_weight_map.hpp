@@ -36,8 +36,11 @@ struct HfWeight {
   [[nodiscard]] std::int64_t elements() const { return rows * columns; }
 };
 
-// All weights of the model, by global name. Throws ConfigError (bad_request) for families whose
-// names are not known, or whose weights would mean something else in transformers; it says what.
+// Throws ConfigError (bad_request) for families whose names are not known, or whose weights would
+// mean something else in transformers; it says what.
+void require_known_weights(const ModelSpec&);
+
+// All weights of the model, by global name. Throws as require_known_weights does.
 [[nodiscard]] std::vector<HfWeight> hf_weight_map(const ModelSpec&);
 
 }  // namespace pleat

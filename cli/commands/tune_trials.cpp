@@ -44,7 +44,7 @@ void add_trials_options(CLI::App& command, TuneTrialsOptions& o) {
       .add_option("--on", o.on,
                   "Run the best plans for a few steps each where they are to train: local, "
                   "mpirun or slurm")
-      ->check(offers({"local", "mpirun", "slurm"}))
+      ->check(one_of({"local", "mpirun", "slurm"}))
       ->group(kTrials);
   TrialsOptions& t = o.trials;
   const auto option = [&](const char* name, auto& value, const char* what) {

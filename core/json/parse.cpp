@@ -85,7 +85,7 @@ class Events {
   bool string(string_t& value) {
     const Position at = next();
     cursor_.skip_string();
-    return builder_.text(value, at);
+    return builder_.text(std::move(value), at);
   }
   bool binary(binary_t&) { return false; }  // not in JSON text
   bool start_object(std::size_t) { return open(false); }
@@ -95,7 +95,7 @@ class Events {
   bool key(string_t& name) {
     const Position at = next();
     cursor_.skip_string();
-    return builder_.key(name, at);
+    return builder_.key(std::move(name), at);
   }
 
   bool parse_error(std::size_t offset, const std::string&, const nlohmann::detail::exception& e) {

@@ -42,14 +42,14 @@ bool TreeBuilder::value(JsonValue value, Position at) {
   return attach(std::move(value));
 }
 
-bool TreeBuilder::text(std::string_view text, Position at) {
-  return check_length(text, at) && value(JsonValue(std::string(text)), at);
+bool TreeBuilder::text(std::string text, Position at) {
+  return check_length(text, at) && value(JsonValue(std::move(text)), at);
 }
 
-bool TreeBuilder::key(std::string_view name, Position at) {
+bool TreeBuilder::key(std::string name, Position at) {
   if (!check_length(name, at)) return false;
   const std::optional<Position> first = allow_duplicate_keys_ ? std::nullopt : earlier(name, at);
-  frames_.back().key = name;
+  frames_.back().key = std::move(name);
   frames_.back().key_position = at;
   if (first) {
     error(at, fmt::format("duplicate key; first at line {}, column {}", first->line, first->column),

@@ -23,8 +23,8 @@ class TreeBuilder {
 
   // --- tokens, with where they begin; false: the document is given up, and says why
   bool value(JsonValue value, Position at);
-  bool text(std::string_view text, Position at);
-  bool key(std::string_view name, Position at);
+  bool text(std::string text, Position at);
+  bool key(std::string name, Position at);
   bool open(bool is_array, Position at);
   bool close();
 

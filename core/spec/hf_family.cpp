@@ -177,7 +177,7 @@ const std::vector<HfFamily>& hf_families() {
        .qk_norm = true,
        .expert_ffn_is_intermediate = true,
        .shared_is_expert = true,
-       .read_layers = leave_out_shared_keys},
+       .read_layers = leave_out_hunyuan_parts},
       {.model_type = "dots1",
        .moe = true,
        .qk_norm = true,

@@ -14,10 +14,10 @@ constexpr IntRange kWindowRange{1, 1 << 30};
 
 std::size_t size(std::int64_t n) { return static_cast<std::size_t>(n); }
 
-// One integer a layer; entries after the last layer belong to the prediction depths.
 constexpr std::int64_t kMostPerLayer = 65'536;
 
-// A small number for each layer: a flag, a ratio.
+// A small number for each layer: a flag, a ratio. Entries after the last layer belong to the
+// prediction depths.
 std::vector<std::int64_t> per_layer(ObjectReader& reader, const std::string& name,
                                     std::int64_t layers) {
   std::vector<std::int64_t> list;

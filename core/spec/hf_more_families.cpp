@@ -34,7 +34,7 @@ void read_ernie_parts(HfFields& fields, ModelSpec& m) {
   if (m.attention.qkv_bias) fields.leave_out("use_bias: biases of MLPs and experts");
 }
 
-void leave_out_shared_keys(HfFields& fields, ModelSpec&) {
+void leave_out_hunyuan_parts(HfFields& fields, ModelSpec&) {
   fields.leave_out("norms of heads after their rotation: computed before it");
   if (fields.reader().optional_boolean("use_cla").value_or(false)) {
     fields.leave_out("use_cla: keys and values that layers share are counted and priced in each");

@@ -56,10 +56,11 @@ void read_granite_hybrid_layers(HfFields&, ModelSpec&);
 void leave_out_multipliers(HfFields&, ModelSpec&);
 // LFM2: short convolutions.
 void read_lfm2_layers(HfFields&, ModelSpec&);
-// Fields of one family that are left out: clip_qkv of OLMoE, biases of Phi's head and ERNIE's MLPs,
-// keys and values that Hunyuan's layers share, the norm of Ling's head.
+// What one family alone has. Left out, and said: clip_qkv of OLMoE, biases of Phi's head and
+// ERNIE's MLPs, norms after the rotation and shared keys of Hunyuan, the norm of Ling's head.
+// ERNIE's rotary positions pair neighbours.
 void read_ernie_parts(HfFields&, ModelSpec&);
-void leave_out_shared_keys(HfFields&, ModelSpec&);
+void leave_out_hunyuan_parts(HfFields&, ModelSpec&);
 void leave_out_clipping(HfFields&, ModelSpec&);
 void read_phi_parts(HfFields&, ModelSpec&);
 void read_bailing_parts(HfFields&, ModelSpec&);

@@ -132,21 +132,21 @@ BoundTable::Pipeline BoundTable::pipeline(const Plan& plan, const Sources& from)
   return {earliest_finish(schedule, chunks, transfer, order), std::move(passes)};
 }
 
-BoundTable::Outside BoundTable::outside_of(const Plan& plan, std::size_t stages) const {
+BoundTable::Slowdown BoundTable::slowdown_of(const Plan& plan, std::size_t stages) const {
   return {
       slowest_excess(problem_.workload, problem_.profile, problem_.cluster, plan.world()),
       least_share(problem_.cluster, plan.world(), stages)};
 }
 
-Seconds BoundTable::outside_pipeline(const Outside& outside, Seconds end_of_stages,
+Seconds BoundTable::outside_pipeline(const Slowdown& slowdown, Seconds end_of_stages,
                                      const std::vector<Seconds>& finish) const {
-  return (end_of_stages + *std::ranges::max_element(finish) * outside.excess) * outside.share +
+  return (end_of_stages + *std::ranges::max_element(finish) * slowdown.excess) * slowdown.share +
          problem_.profile.step_overhead;
 }
 
 Seconds BoundTable::outside_pipeline(const Plan& plan, Seconds end_of_stages,
                                      const Pipeline& pipeline) const {
-  return outside_pipeline(outside_of(plan, pipeline.finish.size()), end_of_stages,
+  return outside_pipeline(slowdown_of(plan, pipeline.finish.size()), end_of_stages,
                           pipeline.finish);
 }
 

@@ -155,12 +155,12 @@ class BoundTable {
   };
   [[nodiscard]] Pipeline pipeline(const Plan&, const Sources&);
   const SplitOrder& order_of(Schedule);
-  // What is outside of the pipeline model: stragglers, and cores of the host that ranks share.
-  struct Outside {
+  // What the pipeline model leaves out: stragglers, and cores of the host that ranks share.
+  struct Slowdown {
     double excess, share;
   };
-  [[nodiscard]] Outside outside_of(const Plan&, std::size_t stages) const;
-  [[nodiscard]] Seconds outside_pipeline(const Outside&, Seconds end_of_stages,
+  [[nodiscard]] Slowdown slowdown_of(const Plan&, std::size_t stages) const;
+  [[nodiscard]] Seconds outside_pipeline(const Slowdown&, Seconds end_of_stages,
                                          const std::vector<Seconds>& finish) const;
   [[nodiscard]] Seconds outside_pipeline(const Plan&, Seconds end_of_stages,
                                          const Pipeline&) const;

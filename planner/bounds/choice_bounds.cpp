@@ -172,8 +172,7 @@ struct BoundTable::StageSums {
   Seconds done, before;
 };
 
-std::vector<BoundTable::StageSums> BoundTable::sum_stages(const Plan& plan,
-                                                          const Schedule& order,
+std::vector<BoundTable::StageSums> BoundTable::sum_stages(const Plan& plan, const Schedule& order,
                                                           const Sources& from) {
   const Shape& shape = from.shape;
   const std::size_t kinds = shape.kinds.size();
@@ -243,7 +242,7 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
   const bool straight = plan.schedule == PipelineSchedule::one_f_one_b;
   const double passes = passes_of_chunk(plan);
   const std::int64_t microbatches = plan.microbatches(problem_.workload.global_batch);
-  const std::int64_t beside = this->outside(plan);
+  const std::int64_t beside = outside(plan);
   const auto room = static_cast<double>(usable - beside);
 
   struct Place {
@@ -256,7 +255,7 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
   bounds.reserve(ways.choices.size());
   std::vector<double> kept(chunks.kinds);
   std::vector<Seconds> finish = base.finish;
-  const Outside outside = outside_of(plan, finish.size());
+  const Slowdown slowdown = slowdown_of(plan, finish.size());
   for (const ChoiceWays::Choice& choice : ways.choices) {
     std::optional<Place>& place = places[static_cast<std::size_t>(choice.state)];
     if (!place) {
@@ -264,7 +263,7 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
       put_state(choice.state, place->plan);
       place->state = state_of_stages(place->plan, plan.sharding, shape, layers);
       place->end = tail_costs(tail_of(place->plan, parts, shape, layers), place->plan, runtime_,
-                               problem_.profile, microbatches, stages.size(), {});
+                              problem_.profile, microbatches, stages.size(), {});
     }
     PlanBounds& bound = bounds.emplace_back();
     if (!choice.by_stage) {
@@ -291,7 +290,7 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
       latest = straight ? std::max(latest, done) : done;
       finish[s] = std::max(base.finish[s], latest - stages[s].before);
     }
-    const Seconds step = outside_pipeline(outside, step_end(place->end, finish), finish);
+    const Seconds step = outside_pipeline(slowdown, step_end(place->end, finish), finish);
     bound.step = std::min(excluded, step);
   }
   return bounds;

@@ -89,11 +89,11 @@ StepTail step_tail(const std::vector<StageWeights>& stages, const ModelSpec& mod
 }
 
 TailCosts tail_costs(const StepTail& tail, const Plan& plan, Runtime runtime,
-                    const Profile& profile, std::int64_t microbatches, std::size_t stages,
-                    const std::vector<std::optional<StagePasses>>& passes) {
+                     const Profile& profile, std::int64_t microbatches, std::size_t stages,
+                     const std::vector<std::optional<StagePasses>>& passes) {
   const bool hides = runtime == Runtime::megatron;
-  TailCosts end{.stages = {}, .prologue = tail.stages.front().prologue, .norm = tail.norm,
-              .after = {}};
+  TailCosts end{
+      .stages = {}, .prologue = tail.stages.front().prologue, .norm = tail.norm, .after = {}};
   end.stages.reserve(stages);
   for (const StageTail& t : tail.stages) end.prologue = std::min(end.prologue, t.prologue);
   for (std::size_t s = 0; s < stages; ++s) {
@@ -121,8 +121,8 @@ Seconds step_end(const TailCosts& end, const std::vector<Seconds>& finish) {
 Seconds step_end(const StepTail& tail, const Plan& plan, Runtime runtime, const Profile& profile,
                  std::int64_t microbatches, const std::vector<Seconds>& finish,
                  const std::vector<std::optional<StagePasses>>& passes) {
-  return step_end(
-      tail_costs(tail, plan, runtime, profile, microbatches, finish.size(), passes), finish);
+  return step_end(tail_costs(tail, plan, runtime, profile, microbatches, finish.size(), passes),
+                  finish);
 }
 
 }  // namespace pleat

@@ -52,8 +52,8 @@ struct TailCosts {
   Seconds prologue, norm, after;
 };
 [[nodiscard]] TailCosts tail_costs(const StepTail&, const Plan&, Runtime, const Profile&,
-                                  std::int64_t microbatches, std::size_t stages,
-                                  const std::vector<std::optional<StagePasses>>& passes);
+                                   std::int64_t microbatches, std::size_t stages,
+                                   const std::vector<std::optional<StagePasses>>& passes);
 [[nodiscard]] Seconds step_end(const TailCosts&, const std::vector<Seconds>& finish);
 // The end of the step if the slots of stage s end at finish[s] (counted from the start of the first
 // slots). `passes`: for each stage; absent: unknown.

@@ -69,6 +69,14 @@ std::string outcome(const JsonValue& json, std::size_t trial) {
   return text_at(t, "outcome") + (reason.empty() ? "" : ": " + reason);
 }
 
+TEST(Trials, AnUnknownPlaceIsRefusedBeforeAnythingRuns) {
+  const Said said = run_pleat({"tune", "--on", "slrum", "--model", "tiny-moe", "--gpus", "4",
+                               "--seq-len", "128", "--global-batch", "32", "--dry-run"});
+  EXPECT_EQ(said.exit_code, 2);
+  EXPECT_THAT(said.err, testing::HasSubstr("--on: slrum not in {local,mpirun,slurm}"));
+  EXPECT_EQ(said.out, "");
+}
+
 TEST(Trials, TrainForAFewStepsAndTheWinnerCanBeTrained) {
   write_text(test_folder() + "/text", read_text(std::string(PLEAT_SOURCE_DIR) + "/LICENSE"));
   Words words = tune_on("local") + Words{"--trials", "2", "--data", test_folder() + "/text"};

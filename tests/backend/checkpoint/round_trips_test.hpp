@@ -20,8 +20,8 @@ inline std::string family_of(ModelSpec m, unsigned seed) {
   const std::vector<std::string> families =
       m.attention.kind == AttentionKind::mla
           ? std::vector<std::string>{"deepseek_v3", "deepseek_v2", "kimi_k2"}
-      : m.moe ? std::vector<std::string>{"qwen2_moe", "glm4_moe", "qwen3_moe", "dots1", "mixtral",
-                                              "ernie4_5_moe"}
+      : m.moe ? std::vector<std::string>{"qwen2_moe", "glm4_moe", "qwen3_moe",
+                                         "dots1",     "mixtral",  "ernie4_5_moe"}
               : std::vector<std::string>{"llama", "mistral", "qwen2", "qwen3"};
   for (std::size_t i = 0; i < families.size(); ++i) {
     m.model_type = families[(seed + i) % families.size()];
