@@ -96,6 +96,9 @@ constexpr OverlapMember kOverlaps[] = {
     {"--delay-wgrad-compute", "comm_overlap.delay_wgrad_compute", nullptr},
     {"--overlap-grad-reduce", "comm_overlap.overlap_grad_reduce", "ddp.overlap_grad_reduce"},
     {"--overlap-param-gather", "comm_overlap.overlap_param_gather", "ddp.overlap_param_gather"},
+    {"--overlap-param-gather-with-optimizer-step",
+     "comm_overlap.overlap_param_gather_with_optimizer_step",
+     "optimizer.overlap_param_gather_with_optimizer_step"},
 };
 
 // Recipes turn these on: with experts they are said on or off.

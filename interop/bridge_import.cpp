@@ -134,7 +134,7 @@ constexpr auto kOfDdp =
 constexpr auto kOfOptimizer = std::to_array<std::string_view>(
     {"optimizer", "use_precision_aware_optimizer", "main_grads_dtype", "main_params_dtype",
      "exp_avg_dtype", "exp_avg_sq_dtype", "optimizer_cpu_offload", "optimizer_offload_fraction",
-     "overlap_cpu_optimizer_d2h_h2d"});
+     "overlap_cpu_optimizer_d2h_h2d", "overlap_param_gather_with_optimizer_step"});
 
 std::string python_word(const std::string& text) {
   if (text == "true") return "True";
@@ -184,6 +184,7 @@ class Converter {
     for (const char* name : {"bf16", "fp16", "fp8", "fp8_recipe", "fp4"})
       put(of("mixed_precision", name), name);
     for (const char* name : {"tp_comm_overlap", "overlap_grad_reduce", "overlap_param_gather",
+                             "overlap_param_gather_with_optimizer_step",
                              "overlap_moe_expert_parallel_comm", "delay_wgrad_compute"})
       put(of("comm_overlap", name), name);
     if (is(of("ddp", "grad_reduce_in_fp32"), "false")) set("grad_reduce_in_bf16", "True");

@@ -167,6 +167,12 @@ std::vector<FieldRule> make_deepspeed_fields() {
        nullptr},
       {"plan.overlap.param_gather", nullptr,
        "ZeRO-3 always prefetches; below it nothing is gathered early"},
+      {"plan.overlap.gather_beside_step",
+       [](C c, Exported& e) {
+         miss_if(e, {c.plan().overlap.gather_beside_step, "plan.overlap.gather_beside_step",
+                     "true"});
+       },
+       nullptr},
       {"plan.overlap.tensor_parallel",
        [](C c, Exported& e) {
          miss_if(e, {c.plan().overlap.tensor_parallel, "plan.overlap.tensor_parallel", "true"});

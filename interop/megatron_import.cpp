@@ -196,6 +196,7 @@ void read_overlap(const ArgumentReader& r, Plan& p) {
                .delay_wgrad = r.is_on("delay_wgrad_compute"),
                .grad_reduce = r.is_on("overlap_grad_reduce"),
                .param_gather = p.sharding == Sharding::none || r.is_on("overlap_param_gather"),
+               .gather_beside_step = r.is_on("overlap_param_gather_with_optimizer_step"),
                .tensor_parallel = p.attention.tp > 1 && r.is_on("tp_comm_overlap"),
                .shared_expert = r.is_on("moe_shared_expert_overlap")};
 }

@@ -188,6 +188,17 @@ std::vector<Refusal> make_megatron_refusals() {
        [](C c) { return c.plan().fp8_dispatch; }},
       {"plan.fp8_combine", "rows travel back from the experts in bf16", "false",
        "core/transformer/transformer_config.py:1781", [](C c) { return c.plan().fp8_combine; }},
+      {"plan.overlap.gather_beside_step",
+       "the first chunk's experts would be gathered before they are stepped", "false",
+       "core/optimizer/optimizer.py:1247",
+       [](C c) { return c.plan().overlap.gather_beside_step && is_moe(c); }},
+      {"plan.overlap.gather_beside_step",
+       "Muon has distributed checkpoints alone, which exclude it", "false",
+       "training/arguments.py:1741",
+       [](C c) {
+         return c.plan().overlap.gather_beside_step &&
+                c.plan().optimizer.kind == OptimizerKind::muon;
+       }},
       {"plan.overlap.tile_level", "no exchange is inside a grouped product",
        "false, or overlap.expert_parallel", "core/transformer/moe/experts.py",
        [](C c) { return c.plan().overlap.tile_level; }},

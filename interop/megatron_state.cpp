@@ -47,6 +47,13 @@ void write_param_gather(C c, Exported& e) {
     add(e, "--overlap-param-gather");
 }
 
+// Megatron refuses it with distributed checkpoints (training/arguments.py:1073).
+void write_gather_beside_step(C c, Exported& e) {
+  if (!c.plan().overlap.gather_beside_step) return;
+  add(e, "--overlap-param-gather-with-optimizer-step");
+  add(e, "--ckpt-format", {"torch"});
+}
+
 void write_main_grads(C c, Exported& e) {
   if (precision_aware(c)) add(e, "--use-precision-aware-optimizer");
   if (c.plan().optimizer.main_grads == DType::fp32) {
@@ -108,6 +115,7 @@ void append_state_fields(std::vector<FieldRule>& list) {
        },
        nullptr},
       {"plan.overlap.param_gather", write_param_gather, nullptr},
+      {"plan.overlap.gather_beside_step", write_gather_beside_step, nullptr},
       {"plan.optimizer.kind", write_kind, nullptr},
       {"plan.optimizer.state_offload", nullptr, "0, anything else is refused"},
       {"plan.optimizer.cpu_offload", write_megatron_cpu_offload, nullptr},

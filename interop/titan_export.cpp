@@ -199,6 +199,12 @@ std::vector<FieldRule> make_titan_fields() {
        nullptr},
       {"plan.overlap.grad_reduce", nullptr, "FSDP2 always overlaps"},
       {"plan.overlap.param_gather", nullptr, "FSDP2 always overlaps"},
+      {"plan.overlap.gather_beside_step",
+       [](C c, Exported& e) {
+         miss_if(e, c.plan().overlap.gather_beside_step, "plan.overlap.gather_beside_step", "true",
+                 "no setting");
+       },
+       nullptr},
       {"plan.overlap.tensor_parallel",
        [](C c, Exported& e) {
          if (c.plan().overlap.tensor_parallel) {

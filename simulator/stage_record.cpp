@@ -48,11 +48,14 @@ Seconds slowest_send(const Program& program, const StageProgram& stage, const La
 }
 
 SyncWindow sync_window(const Plan& plan, std::int64_t microbatches, const StageProgram& stage,
-                       const StageCosts& costs, const Profile& profile) {
+                       const StageRecord& record, const Profile& profile) {
+  const StageCosts& costs = record.costs;
+  const int pieces = sync_pieces(plan, stage);
   SyncWindow window{.forward = {},
                     .backward = {},
-                    .pieces = sync_pieces(plan, stage),
-                    .beside_compute = lost_beside_sync(plan, profile)};
+                    .pieces = pieces,
+                    .beside_compute = lost_beside_sync(plan, profile),
+                    .step = step_beside_gather(plan, after_norm(record.epilogue), pieces)};
   const double others = microbatches_beside_sync(plan, window.pieces, microbatches);
   for (const PassCost& chunk : costs.forward) window.forward += chunk.time * others;
   for (const PassCost& chunk : costs.backward) window.backward += chunk.time * others;
@@ -85,7 +88,7 @@ StageRecord record_stage(const Program& program, const StageProgram& stage,
   const std::int64_t microbatches = program.plan.microbatches(program.workload.global_batch);
   if (program.runtime == Runtime::megatron) {  // Pleat's executor runs the epilogue as it stands
     hide_gradient_sync(record.epilogue,
-                       sync_window(program.plan, microbatches, stage, record.costs, profile),
+                       sync_window(program.plan, microbatches, stage, record, profile),
                        program.plan.overlap);
   }
   record.transfer = slowest_send(program, stage, rows, view, profile);

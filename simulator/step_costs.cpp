@@ -41,7 +41,7 @@ void hide(std::vector<StepOpCost>& ops, bool gathers, Seconds window, const Sync
     if (concerned(s)) total += s.cost.time;
   }
   if (total <= Seconds(0)) return;
-  const double share = exposed_share(total, window, sync);
+  const double share = exposed_share(total, window, sync, gathers);
   for (StepOpCost& s : ops) {
     if (concerned(s)) s.exposed = s.cost.time * share;
   }
@@ -117,9 +117,26 @@ std::vector<StepOpCost> price_step_ops(const StageProgram& stage, const std::vec
   return costs;
 }
 
-double exposed_share(Seconds total, Seconds window, const SyncWindow& sync) {
-  const double exposed = std::max(1.0 / sync.pieces, 1.0 - window / total);
+double exposed_share(Seconds total, Seconds window, const SyncWindow& sync, bool beside_step) {
+  const double step = beside_step ? sync.step / total : 0;
+  const double exposed = std::max({1.0 / sync.pieces - step, 1.0 - window / total - step, 0.0});
   return exposed + (1.0 - exposed) * sync.beside_compute;
+}
+
+Seconds step_beside_gather(const Plan& plan, Seconds all, int pieces) {
+  return plan.overlap.gather_beside_step ? all * (static_cast<double>(pieces - 1) / pieces)
+                                         : Seconds(0);
+}
+
+Seconds after_norm(std::span<const StepOpCost> epilogue) {
+  Seconds sum;
+  bool agreed = false;
+  for (const StepOpCost& op : epilogue) {
+    agreed = agreed || op.group == Group::world;
+    const bool exchange = over_data_parallel(op) && is_collective(op.kind);
+    if (agreed && !exchange && op.group != Group::world) sum += op.exposed;
+  }
+  return sum;
 }
 
 double lost_beside_sync(const Plan& plan, const Profile& profile) {

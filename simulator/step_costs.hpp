@@ -32,10 +32,20 @@ struct SyncWindow {
   Seconds forward, backward;  // one group of microbatches through the stage's other chunks
   int pieces = 1;
   double beside_compute = 0;  // of what is hidden: compute time lost beside it
+  // What the first pieces of the gather hide behind besides: the optimizer's step of the others,
+  // where the plan gathers beside it (Megatron optimizer/__init__.py: the first chunk has an
+  // optimizer of its own, whose gather starts when it has stepped).
+  Seconds step;
 };
 // Of `total` seconds the share that is exposed beside a window, with the compute that the rest
-// slows.
-[[nodiscard]] double exposed_share(Seconds total, Seconds window, const SyncWindow&);
+// slows. `beside_step`: of a gather, SyncWindow::step.
+[[nodiscard]] double exposed_share(Seconds total, Seconds window, const SyncWindow&,
+                                   bool beside_step = false);
+// Of an optimizer's step that takes `all`, what the first of `pieces` can hide behind.
+[[nodiscard]] Seconds step_beside_gather(const Plan&, Seconds all, int pieces);
+// What a stage does after the gradients' norm is agreed on, but for exchanges between replicas: the
+// optimizer's step.
+[[nodiscard]] Seconds after_norm(std::span<const StepOpCost> epilogue);
 // Of what is hidden, the share that compute loses.
 [[nodiscard]] double lost_beside_sync(const Plan&, const Profile&);
 void hide_gradient_sync(std::vector<StepOpCost>& epilogue, const SyncWindow&, const OverlapFlags&);

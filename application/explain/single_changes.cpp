@@ -229,6 +229,8 @@ class Changes {
     if (plan_.attention.dp * plan_.attention.cp > 1) {
       flip("gradient overlap", [](Plan& p) -> bool& { return p.overlap.grad_reduce; });
       flip("weight-gather overlap", [](Plan& p) -> bool& { return p.overlap.param_gather; });
+      flip("weight gather beside the optimizer's step",
+           [](Plan& p) -> bool& { return p.overlap.gather_beside_step; });
     }
     if (plan_.attention.cp == 1) return;
     for (const CpComm kind : kAll<CpComm>) {

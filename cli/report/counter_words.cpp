@@ -82,6 +82,8 @@ constexpr std::array kRules{
     CounterWords{"fp8-exchange-needs-ep", "send rows to experts in fp8 where none are sent"},
     CounterWords{"fp8-exchange-precision", "send rows in fp8 to experts that compute in fp32"},
     CounterWords{"fsdp-group", "have groups of shards that ranks do not divide into"},
+    CounterWords{"gather-beside-step",
+                 "gather weights beside the optimizer's step where no chunk's step is apart"},
     CounterWords{"grad-reduce-type", "reduce gradients in a wider type than they are kept in"},
     CounterWords{"gradient-type", "keep gradients in fp16 in a run of another format"},
     CounterWords{"graph-of-unknown-sizes",

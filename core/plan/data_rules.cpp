@@ -122,6 +122,25 @@ Violation explain_grad_reduce(const PlanContext& c) {
           "fp32 or bf16, no wider than main_grads"};
 }
 
+// The optimizer steps the first chunk's weights, then their gather runs beside the other chunks'
+// step (Megatron arguments.py: with the distributed optimizer, overlapped gathers and an
+// interleaved pipeline).
+bool gather_beside_step_holds(const PlanContext& c) {
+  return !c.plan.overlap.gather_beside_step ||
+         (c.plan.overlap.param_gather && c.plan.sharding == Sharding::zero1 && c.plan.vpp > 1);
+}
+Violation explain_gather_beside_step(const PlanContext& c) {
+  const Plan& p = c.plan;
+  std::string got = "VPP is 1";
+  if (!p.overlap.param_gather) got = "overlap.param_gather is off";
+  else if (p.sharding != Sharding::zero1) got = fmt::format("sharding is {}", name_of(p.sharding));
+  return {"", "overlap.gather_beside_step",
+          fmt::format("weights are gathered beside the optimizer's step with zero1, "
+                      "overlap.param_gather and VPP > 1; {}",
+                      got),
+          "false"};
+}
+
 // --- exchanges inside the grouped products
 bool tile_ep_holds(const PlanContext& c) {
   return !c.plan.overlap.tile_level || c.plan.expert.ep > 1;
@@ -174,6 +193,8 @@ void append_data_rules(std::vector<Constraint>& list) {
   list.push_back({"fp8-exchange-precision", fp8_precision_holds, explain_fp8_precision});
   list.push_back({"gradient-type", gradient_type_holds, explain_gradient_type});
   list.push_back({"grad-reduce-type", grad_reduce_holds, explain_grad_reduce});
+  list.push_back(
+      {"gather-beside-step", gather_beside_step_holds, explain_gather_beside_step});
   list.push_back({"tile-overlap-needs-ep", tile_ep_holds, explain_tile_ep});
   list.push_back({"tile-overlap-alone", tile_alone_holds, explain_tile_alone});
   list.push_back({"tile-overlap-dispatcher", tile_dispatcher_holds, explain_tile_dispatcher});

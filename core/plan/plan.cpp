@@ -53,6 +53,7 @@ class PartList {
 void add_overlap(const OverlapFlags& f, PartList& list) {
   list.add_if(f.expert_parallel, PlanTopic::exchange, "ep-overlap");
   list.add_if(f.delay_wgrad, PlanTopic::exchange, "delay-wgrad");
+  list.add_if(f.gather_beside_step, PlanTopic::exchange, "gather-beside-step");
   list.add_if(f.tensor_parallel, PlanTopic::exchange, "tp-overlap");
   list.add_if(f.shared_expert, PlanTopic::exchange, "shared-overlap");
   list.add_if(f.tile_level, PlanTopic::exchange, "tile-overlap");

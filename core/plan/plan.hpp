@@ -96,6 +96,7 @@ struct OverlapFlags {
   bool delay_wgrad = false;
   bool grad_reduce = true;
   bool param_gather = true;
+  bool gather_beside_step = false;  // the first chunk's weights beside the others' optimizer step
   bool tensor_parallel = false;  // tp exchanges in pieces beside their GEMMs (user buffers)
   bool shared_expert = false;    // the shared expert beside the token exchange
   bool tile_level = false;       // expert exchanges inside the grouped GEMMs, tile by tile

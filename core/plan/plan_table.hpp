@@ -312,6 +312,15 @@ inline constexpr std::tuple kPlanFields{
         .chosen_by = ChosenBy::fixed,
         .typed = {"param-overlap", "Gather weights before the forward pass"},
         .in_summary = true},
+    PlanField<&Plan::overlap, &OverlapFlags::gather_beside_step>{
+        .path = "overlap.gather_beside_step",
+        .parts = MemoPart::records,
+        .chosen_by = ChosenBy::fixed,
+        .typed = {"gather-beside-step",
+                  "Gather the first chunk's weights beside the optimizer's step of the others"},
+        .pinned = {"on, off or any: the first chunk's weights gathered beside the optimizer's step "
+                   "(default: off)"},
+        .tried = TriedAs::when_pinned},
     PlanField<&Plan::overlap, &OverlapFlags::tensor_parallel>{
         .path = "overlap.tensor_parallel",
         .parts = MemoPart::layers,

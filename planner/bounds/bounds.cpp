@@ -32,6 +32,7 @@ bool exchanges_hide(const std::vector<LayerBound>& layers) {
 Plan in_order(Plan plan) {
   const OverlapFlags family = plan.overlap;
   plan.overlap = {};
+  plan.overlap.gather_beside_step = family.gather_beside_step;
   plan.overlap.tensor_parallel = family.tensor_parallel;
   plan.overlap.tile_level = family.tile_level;
   return plan;

@@ -45,17 +45,20 @@ StageTail tail_of(const std::vector<StepOpCost>& prologue, const std::vector<Ste
   return tail;
 }
 
-// The part of an exchange that passes of its stage cannot hide.
-Seconds exposed(Seconds total, bool may_hide, const StageTail& tail, std::optional<Seconds> pass,
-                const Plan& plan, std::int64_t microbatches, const Profile& profile) {
+// The part of an exchange that passes of its stage cannot hide. More of the optimizer's step than
+// is counted hides no more of a gather than it takes itself.
+Seconds exposed(Seconds total, bool may_hide, bool gathers, const StageTail& tail,
+                std::optional<Seconds> pass, const Plan& plan, std::int64_t microbatches,
+                const Profile& profile) {
   if (!may_hide || total <= Seconds(0)) return total;
   const SyncWindow window{.forward = {},
                           .backward = {},
                           .pieces = tail.pieces,
-                          .beside_compute = lost_beside_sync(plan, profile)};
+                          .beside_compute = lost_beside_sync(plan, profile),
+                          .step = step_beside_gather(plan, tail.after, tail.pieces)};
   const Seconds beside = pass ? *pass * microbatches_beside_sync(plan, tail.pieces, microbatches)
                               : Seconds(std::numeric_limits<double>::infinity());
-  return total * exposed_share(total, beside, window);
+  return total * exposed_share(total, beside, window, gathers);
 }
 
 }  // namespace
@@ -102,10 +105,11 @@ TailCosts tail_costs(const StepTail& tail, const Plan& plan, Runtime runtime,
       return passes.empty() || !passes[s] ? std::nullopt
                                           : std::optional<Seconds>(passes[s]->pass[p]);
     };
-    end.stages.push_back({t.before, exposed(t.reduce, hides && plan.overlap.grad_reduce, t, pass(1),
-                                            plan, microbatches, profile)});
-    end.after = std::max(end.after, t.after + exposed(t.gather, hides && plan.overlap.param_gather,
-                                                      t, pass(0), plan, microbatches, profile));
+    end.stages.push_back({t.before, exposed(t.reduce, hides && plan.overlap.grad_reduce, false, t,
+                                            pass(1), plan, microbatches, profile)});
+    end.after =
+        std::max(end.after, t.after + exposed(t.gather, hides && plan.overlap.param_gather, true, t,
+                                              pass(0), plan, microbatches, profile));
   }
   return end;
 }

@@ -279,6 +279,11 @@ std::vector<NotTried> not_tried(const ModelSpec& model, const ClusterSpec& clust
                     "Megatron's pipelines run 1F1B, interleaved or not (--schedule prices them all "
                     "the same)"});
   }
+  if (config.pin<"gather-beside-step">().empty() && megatron) {
+    list.push_back({"weights gathered beside the optimizer's step",
+                    "Megatron has it without experts, and with its older format of checkpoints "
+                    "alone (--gather-beside-step any)"});
+  }
   if (!config.by_stage && megatron) {
     list.push_back(
         {"recompute and offload by stage",

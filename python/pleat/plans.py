@@ -73,6 +73,8 @@ class Plan:
         What else is in fp8.
     no_grad_overlap, no_param_overlap, no_sequence_parallel : bool
         What is usual and left out.
+    gather_beside_step : bool
+        The first chunk's weights are gathered beside the optimizer's step of the others.
     no_fp8_params, no_flash_attention : bool
         Likewise.
     no_permute_fusion, no_router_fusion, no_scale_init_fusion, no_scale_order_fusion : bool
@@ -128,6 +130,7 @@ class Plan:
     fp8_combine: bool = False
     no_grad_overlap: bool = False
     no_param_overlap: bool = False
+    gather_beside_step: bool = False
     no_sequence_parallel: bool = False
     no_fp8_params: bool = False
     no_flash_attention: bool = False

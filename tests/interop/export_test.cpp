@@ -255,6 +255,19 @@ TEST(ExportMegatron, WritesOptimizersAndStash) {
                                             "workload.expert_loads given"));
 }
 
+TEST(ExportMegatron, GathersBesideTheStepWithCheckpointsOfTheOlderFormat) {
+  PlanDocument d = sample("llama3-70b");
+  d.plan.expert = {.etp = 1, .ep = 1, .edp = 16};
+  d.plan.vpp = 2;
+  d.plan.overlap.gather_beside_step = true;
+  const Exported e = export_plan(Target::megatron, {d}, "plan.json");
+  EXPECT_THAT(values_of(e, "--overlap-param-gather-with-optimizer-step"), IsEmpty());
+  EXPECT_THAT(values_of(e, "--ckpt-format"), ElementsAre("torch"));
+  const Exported bridge = export_plan(Target::megatron_bridge, {d}, "plan.json");
+  const char* const name = "comm_overlap.overlap_param_gather_with_optimizer_step";
+  EXPECT_THAT(values_of(bridge, std::string("++") + name), ElementsAre("true"));
+}
+
 TEST(ExportMegatron, SaysWhatIsFused) {
   PlanDocument d = sample("mixtral-8x7b");
   Exported e = export_plan(Target::megatron, {d}, "plan.json");
@@ -338,6 +351,11 @@ TEST(ExportMegatron, RefusesWhatItCannotRun) {
          d.plan.expert = {.etp = 1, .ep = 8, .edp = 8};
          d.plan.overlap.expert_parallel = d.plan.overlap.delay_wgrad = true;
          d.plan.overlap.tensor_parallel = true;
+       }},
+      {"plan.overlap.gather_beside_step",
+       [](PlanDocument& d) {
+         d.plan.vpp = 4;
+         d.plan.overlap.gather_beside_step = true;
        }},
       {"plan.overlap.tile_level", [](PlanDocument& d) { d.plan.overlap.tile_level = true; }},
       {"plan.optimizer.grad_reduce",

@@ -228,6 +228,12 @@ const std::vector<ArgumentRule>& exchange_rules() {
        [](C c) { return sharded(c) || fsdp(c); }},
       {"training/arguments.py:1028", [](C c) { return c.on("overlap_param_gather"); },
        [](C c) { return c.on("overlap_grad_reduce"); }},
+      {"training/arguments.py:1067",
+       [](C c) { return c.on("overlap_param_gather_with_optimizer_step"); },
+       [](C c) {
+         return c.on("use_distributed_optimizer") && c.on("overlap_param_gather") &&
+                c.text("ckpt_format", "torch_dist") == "torch";
+       }},
       {"training/arguments.py:1477",
        [](C c) {
          return (tp(c) > 1 || cp(c) > 1) && c.capability < 10 && !fsdp(c) && !ep_overlap(c);

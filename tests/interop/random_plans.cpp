@@ -147,6 +147,7 @@ void roll_rest(Dice& d, Plan& p) {
                .delay_wgrad = d.one_in(4),
                .grad_reduce = !d.one_in(5),
                .param_gather = !d.one_in(4),
+               .gather_beside_step = d.one_in(4),
                .tensor_parallel = d.one_in(4),
                .shared_expert = d.one_in(5),
                .tile_level = false};

@@ -172,7 +172,10 @@ inline RandomCase random_case(unsigned seed) {
     const int gpus = dice.of({1, 8, 16, 32, 64, 128, 256});
     for (int i = 0; i < 200; ++i) {
       c.plan = random_plan(dice, c.model, c.platform.cluster.gpu, gpus);
-      if (c.plan.world() == gpus && c.legal()) return c;
+      if (c.plan.world() != gpus || !c.legal()) continue;
+      c.plan.overlap.gather_beside_step = seed % 2 == 0;  // where it may be
+      c.plan.overlap.gather_beside_step = c.plan.overlap.gather_beside_step && c.legal();
+      return c;
     }
   }
 }

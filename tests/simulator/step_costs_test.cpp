@@ -92,6 +92,35 @@ TEST(StepCosts, SyncHidesInItsWindow) {
             (std::vector<double>{6 * 0.4, 2 * 0.4, 4 * 0.4, 1}));
 }
 
+// Four chunks, 8 seconds of optimizer after the norm: three quarters of it, 6 s, run beside the
+// first chunk's gather, 4 of 16 s. The norm's exchange and what comes before it hide nothing.
+TEST(StepCosts, TheFirstChunksGatherHidesBesideTheOthersStep) {
+  Epilogue e;
+  e.add(OpKind::adamw, Group::none, 100);
+  e.add(OpKind::reduce_scatter, Group::dp_cp, 8);
+  e.add(OpKind::all_reduce, Group::world, 50);
+  e.add(OpKind::adamw, Group::none, 8);
+  e.add(OpKind::all_gather, Group::dp_cp, 16);
+  Plan plan;
+  plan.vpp = 4;
+  EXPECT_EQ(after_norm(e.costs), Seconds(8));
+  EXPECT_EQ(step_beside_gather(plan, Seconds(8), 4), Seconds(0));
+  plan.overlap.gather_beside_step = true;
+  EXPECT_EQ(step_beside_gather(plan, Seconds(8), 4), Seconds(6));
+  const auto exposed = [&](double forward, double step, double slowed) {
+    auto costs = e.costs;
+    hide_gradient_sync(costs,
+                       {Seconds(forward), Seconds(100), 4, slowed, Seconds(step)}, plan.overlap);
+    EXPECT_EQ(costs[1].exposed, Seconds(8 * (0.25 + 0.75 * slowed)));  // it hides no reduction
+    return costs[4].exposed.base();
+  };
+  EXPECT_EQ(exposed(100, 0, 0), 4);
+  EXPECT_EQ(exposed(100, 3, 0), 1);
+  EXPECT_EQ(exposed(100, 6, 0), 0);
+  EXPECT_EQ(exposed(2, 6, 0), 16 - 2 - 6);
+  EXPECT_EQ(exposed(100, 6, 0.25), 16 * 0.25);  // what is hidden still slows the passes
+}
+
 TEST(StepCosts, APipelineLosesMoreBesideAnExchange) {
   Profile profile;
   profile.dp_beside_compute = 0.2;

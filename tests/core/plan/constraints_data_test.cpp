@@ -101,6 +101,23 @@ TEST(Constraints, TileLevelOverlap) {
                    "ETP 1, or the allgather dispatcher");
 }
 
+TEST(Constraints, WeightsGatheredBesideTheStep) {
+  const auto refused = [](auto change, const std::string& why) {
+    expect_violation(
+        [&](Case& c) {
+          c.plan.overlap.gather_beside_step = true;
+          change(c);
+        },
+        "gather-beside-step", "overlap.gather_beside_step",
+        "weights are gathered beside the optimizer's step with zero1, overlap.param_gather and "
+        "VPP > 1; " + why,
+        "false");
+  };
+  refused([](Case& c) { c.plan.vpp = 1; }, "VPP is 1");
+  refused([](Case& c) { c.plan.sharding = Sharding::none; }, "sharding is none");
+  refused([](Case& c) { c.plan.overlap.param_gather = false; }, "overlap.param_gather is off");
+}
+
 TEST(Constraints, HierarchicalContextParallelism) {
   expect_violation([](Case& c) { c.plan.cp_a2a = 2; }, "cp-groups", "cp_a2a",
                    "groups of 2 need cp_comm a2a+p2p, it is p2p", "0");

@@ -95,7 +95,8 @@ PlanDocument full_document() {
   d.plan.fsdp_group = 64;
   d.plan.overlap = {
       .expert_parallel = true, .delay_wgrad = true, .grad_reduce = false, .param_gather = false,
-      .tensor_parallel = true, .shared_expert = true, .tile_level = true};
+      .gather_beside_step = true, .tensor_parallel = true, .shared_expert = true,
+      .tile_level = true};
   d.plan.optimizer = {.kind = OptimizerKind::lamb,
                       .main_grads = DType::bf16, .main_params = DType::remainder16,
                       .exp_avg = DType::fp8, .exp_avg_sq = DType::fp16,

@@ -96,6 +96,7 @@ inline const char* not_of_pleat(const ModelSpec& model, const Plan& plan) {
 // Why a search need not find the plan; null where it must not be faster than what the search finds.
 inline const char* not_searched(const Problem& on, Runtime runtime, const Plan& plan) {
   if (!plan.flash_attention) return "stored scores";
+  if (plan.overlap.gather_beside_step) return "checkpoints of the older format";
   if (plan.overlap.tile_level) return "exchanges inside products";
   if (plan.paged_stash.buffer > 0) return "a paged stash";
   if (const char* hardware = missing_hardware(on, plan)) return hardware;

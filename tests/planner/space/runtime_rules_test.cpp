@@ -47,10 +47,12 @@ TEST(RuntimeRules, OrdersOfThePipelineAreThoseOfTheRuntime) {
   const std::set<std::pair<PipelineSchedule, int>> plain{
       {one_f_one_b, 1}, {one_f_one_b, 2}, {one_f_one_b, 3}, {one_f_one_b, 4}};
   EXPECT_EQ(orders_of(config), plain);
-  ASSERT_EQ(not_tried(dense, small_cluster(), config).size(), 3u);
-  EXPECT_EQ(not_tried(dense, small_cluster(), config)[2].what,
+  ASSERT_EQ(not_tried(dense, small_cluster(), config).size(), 4u);
+  EXPECT_EQ(not_tried(dense, small_cluster(), config)[3].what,
       "optimizer state in host memory between steps");
-  EXPECT_EQ(not_tried(dense, small_cluster(), config)[1].what, "recompute and offload by stage");
+  EXPECT_EQ(not_tried(dense, small_cluster(), config)[2].what, "recompute and offload by stage");
+  EXPECT_EQ(not_tried(dense, small_cluster(), config)[1].what,
+      "weights gathered beside the optimizer's step");
   EXPECT_EQ(not_tried(dense, small_cluster(), config)[0].what,
       "schedule zb-h1, zb-v, dualpipe, dualpipe-v");
   config.runtime = Runtime::pleat;
@@ -62,8 +64,9 @@ TEST(RuntimeRules, OrdersOfThePipelineAreThoseOfTheRuntime) {
   config.pin<"schedule">() = {zb_v, dualpipe};
   EXPECT_EQ(orders_of(config),
             (std::set<std::pair<PipelineSchedule, int>>{{zb_v, 2}, {dualpipe, 1}}));
-  EXPECT_EQ(not_tried(dense, small_cluster(), config).size(), 2u);
+  EXPECT_EQ(not_tried(dense, small_cluster(), config).size(), 3u);
   config.by_stage = false;
+  config.pin<"gather-beside-step">() = {false};
   config.optimizer_offload = false;
   EXPECT_TRUE(not_tried(dense, small_cluster(), config).empty());
 }
@@ -79,6 +82,8 @@ TEST(RuntimeRules, WhatNoRuntimeHasIsNamed) {
   config.pin<"schedule">() = {PipelineSchedule::one_f_one_b};
   config.by_stage = false;
   config.optimizer_offload = std::vector<bool>{false, true};
+  EXPECT_TRUE(names_not_tried(config).contains("weights gathered beside the optimizer's step"));
+  config.pin<"gather-beside-step">() = {false};
   EXPECT_TRUE(names_not_tried(config).contains("larger microbatches"));
   config.pin<"micro-batch">() = {1};
   EXPECT_EQ(names_not_tried(config), (std::set<std::string>{"fp8 dispatch and combine",
