@@ -10,8 +10,8 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-# Every stub notes how it was called.
-STUB = '#!/bin/bash\nprintf "%s" "$(basename "$0")" >>"$CALLS"; printf " %s" "$@" >>"$CALLS"; echo >>"$CALLS"\n'
+# Every stub notes how it was called, in one write: others run beside it.
+STUB = '#!/bin/bash\nprintf "%s\\n" "$(basename "$0") $*" >>"$CALLS"\n'
 CMAKE = STUB + """
 if [[ $1 == --build ]]; then exit "${BUILD_STATUS:-0}"; fi
 while (($#)); do if [[ $1 == -B ]]; then to="$2"; fi; shift; done
