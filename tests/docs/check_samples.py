@@ -7,7 +7,9 @@ usage: check_samples.py ROOT PLEAT PAGE...
 
 Of each page every `$ pleat plan`, `predict` or `capacity` (or `$ ./pleat.sh plan` …) in a code block is run,
 at 100 columns. What stands below the command, up to the next one, must be in the output: line after line,
-and where `...` stands further down. Exit codes: 0 fine, 1 problems.
+and where `...` stands further down. Where nothing stands below it the next block is its answer, and a block that
+begins with `...` goes on with the answer before it. A command whose answer shows an `error:` must fail with it.
+Exit codes: 0 fine, 1 problems.
 """
 import os
 import pathlib
@@ -24,8 +26,14 @@ RUN = re.compile(r"^\$ (?:pleat|\./pleat\.sh) (plan|predict|capacity) ")
 
 def samples(text):
     """(number of the line, words, shown lines) of every command that is run."""
+    last = None  # the command that a block without one may belong to
     for start, block in page_links.code_blocks(text):
-        number = 0
+        if block and not block[0].startswith("$ "):
+            if last and (block[0] == "..." or last[1]):
+                yield start, last[0], block
+                last = last[0], False
+            continue
+        last, number = None, 0
         while number < len(block):
             first, command = number, block[number]
             while command.endswith("\\") and number + 1 < len(block):
@@ -36,7 +44,10 @@ def samples(text):
             while number < len(block) and not block[number].startswith("$ "):
                 number += 1
             if RUN.match(command):
-                yield start + first, check_docs.words_of(command[2:])[1:], block[shown:number]
+                words = check_docs.words_of(command[2:])[1:]
+                last = words, shown == number
+                if shown < number:
+                    yield start + first, words, block[shown:number]
 
 
 def missing(shown, printed):
@@ -57,16 +68,23 @@ def missing(shown, printed):
 
 
 def problems(root, binary, pages):
+    """Commands of a page run in one folder: one reads the plan that another wrote."""
     found, count = [], 0
     for page in pages:
-        for number, words, shown in samples((root / page).read_text("utf-8")):
-            count += 1
-            with tempfile.TemporaryDirectory() as folder:
-                result = subprocess.run([binary, *words], capture_output=True, text=True, cwd=folder,
-                                        env={**os.environ, "COLUMNS": "100", "PLEAT_CONFIG_DIR": str(root / "configs")})
-            line = missing(shown, result.stdout.splitlines())
-            if result.returncode or line is not None:
-                found.append(f"{page}:{number}: exit {result.returncode}, not printed: {line}\n{result.stderr}")
+        answers = {}
+        with tempfile.TemporaryDirectory() as folder:
+            for number, words, shown in samples((root / page).read_text("utf-8")):
+                count += 1
+                if tuple(words) not in answers:
+                    answers[tuple(words)] = subprocess.run(
+                        [binary, *words], capture_output=True, text=True, cwd=folder,
+                        env={**os.environ, "COLUMNS": "100", "PLEAT_CONFIG_DIR": str(root / "configs")})
+                result = answers[tuple(words)]
+                fails = any(l.startswith("error:") for l in shown)
+                printed = result.stdout + (result.stderr if fails else "")
+                line = missing(shown, printed.splitlines())
+                if (result.returncode != 0) != fails or line is not None:
+                    found.append(f"{page}:{number}: exit {result.returncode}, not printed: {line}\n{result.stderr}")
     return found, count
 
 
