@@ -5,7 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <new>
+#include <numbers>
+#include <numeric>
 #include <span>
 #include <stdexcept>
 
@@ -38,6 +41,26 @@ std::vector<char> measured_points(RankRunner& runner, const std::vector<PlannedP
   return done;
 }
 
+// The order in which points are measured: as planned, or, where time may end first, those that
+// are constants by themselves and then so that any beginning is spread evenly over the plan (steps
+// of the golden ratio).
+std::vector<std::size_t> order_of(const std::vector<PlannedPoint>& points, int world, bool spread) {
+  std::vector<std::size_t> order(points.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (!spread) return order;
+  const auto turn = [](std::size_t i) {
+    const double turns = static_cast<double>(i) * std::numbers::phi;
+    return turns - std::floor(turns);
+  };
+  std::vector<std::size_t> place(order);
+  std::ranges::sort(place, {}, turn);  // the i-th of the plan is measured as the place[i]-th
+  for (std::size_t i = 0; i < points.size(); ++i) order[place[i]] = i;
+  std::ranges::stable_partition(order, [&](std::size_t i) {
+    return points[i].name == kLaunchPoint || points[i].name == barrier_point(world);
+  });
+  return order;
+}
+
 class Run {
  public:
   Run(const CalibrateConfig& config, Bench& bench, RankRunner& runner)
@@ -48,16 +71,24 @@ class Run {
     const double start = seconds_now();
     const auto planned = static_cast<int>(std::count(done.begin(), done.end(), 0)) * config_.passes;
     std::vector<Timing> best(points.size());
+    std::vector<char> left(points.size(), 0);  // for want of time
+    const double within = config_.within_seconds;
+    const std::vector<std::size_t> order = order_of(points, runner_.world(), within > 0);
     int measured = 0;
     for (int pass = 1; pass <= config_.passes; ++pass) {
-      for (std::size_t i = 0; i < points.size(); ++i) {
+      for (const std::size_t i : order) {
         const PlannedPoint& p = points[i];
         if (done[i] != 0 || (!p.all_processes && !runner_.has_first())) continue;
+        if (within > 0 && seconds_now() - start >= within) {
+          left[i] = best[i].seconds.empty() ? 1 : 0;
+          continue;
+        }
         if (config_.on_progress) {
-          const double left =
-              measured == 0 ? 0 : (seconds_now() - start) / measured * (planned - measured);
+          const double elapsed = seconds_now() - start;
+          double ahead = measured == 0 ? 0 : elapsed / measured * (planned - measured);
+          if (within > 0) ahead = std::min(ahead, within - elapsed);
           const auto all = static_cast<int>(points.size()) * config_.passes;
-          config_.on_progress({p.family, p.name, all - planned + measured, all, left});
+          config_.on_progress({p.family, p.name, all - planned + measured, all, ahead});
         }
         best[i] = quicker(std::move(best[i]), measure(p));
         ++measured;
@@ -67,7 +98,8 @@ class Run {
     }
     for (std::size_t i = 0; i < points.size(); ++i) {
       if (done[i] != 0) ++result.resumed;
-      if (!runner_.has_first()) continue;
+      result.left += left[i];
+      if (!runner_.has_first() || left[i] != 0) continue;
       keep(points[i], done[i] != 0 ? *log->find(points[i].name) : best[i], result);
     }
   }

@@ -24,6 +24,9 @@ struct CalibrateConfig {
   // Through the whole plan, with a share of point_seconds each: a point keeps its quicker pass, so
   // that what else the host did for some seconds is no part of the profile.
   int passes = 1;
+  // No point is begun later; what was measured until then is spread over the whole plan. 0: all are
+  // measured. Of one process alone.
+  double within_seconds = 0;
   double confidence = 0;       // stop once the mean is known this well; 0: no such condition
   int sets = 32;               // of buffers at most, so that a point does not stay in caches
   std::string created = {};    // ISO 8601 date for the profile
@@ -50,6 +53,7 @@ struct CalibrationResult {
   std::vector<std::string> failed;  // points that could not be measured
   Facts facts;                      // device, versions, clocks, the plan's digest
   int resumed = 0;                  // points that were in the log
+  int left = 0;                     // that within_seconds left no time for
   double seconds = 0;               // the whole run
 };
 

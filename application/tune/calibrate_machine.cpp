@@ -94,7 +94,12 @@ CalibrationResult calibrate_to(const ClusterSpec& cluster, CalibrateConfig confi
   write_tables(profile_file, result);
   write_file(profile_file, write_profile(result.profile));
   write_file(samples_file(profile_file), samples_json(result));
-  if (!config.log_file.empty()) std::filesystem::remove(config.log_file);
+  if (result.left > 0) {
+    note(fmt::format("{} points were left out for want of time: the same command goes on with them",
+                     result.left));
+  } else if (!config.log_file.empty()) {
+    std::filesystem::remove(config.log_file);
+  }
   return result;
 }
 
@@ -129,6 +134,15 @@ void calibrate_machine(const CalibrateOptions& o) {
     config.collective_bytes = kGpuCollectiveBytes;
     config.sustained_seconds = o.sustained;
     config.overlap = gpu_overlap();
+  }
+  if (o.point_seconds > 0) config.point_seconds = o.point_seconds;
+  config.within_seconds = o.within;
+  if (o.within > 0) config.passes = 1;  // what was measured is kept at once
+  if (o.within > 0 && facts.processes > 1) {
+    throw_config_error(ExitCode::bad_request, "--within", "",
+                       fmt::format("{} processes cannot end at a time of their own",
+                                   facts.processes),
+                       "one process, or --point-seconds");
   }
   const std::unique_ptr<JobPart> part = job_of(o, facts, gpus);
   std::unique_ptr<RankRunner> ranks;

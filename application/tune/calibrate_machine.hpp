@@ -17,6 +17,8 @@ struct CalibrateOptions {
   bool symmetric_windows = false;    // collectives in symmetric windows, too
   int ranks = 4;
   double sustained = 0;  // seconds of a product and of attention on a GPU; 0: no clock under load
+  double point_seconds = 0;  // at most for a point; 0: what the device's points usually get
+  double within = 0;         // seconds for all points; 0: as long as it takes
   bool json = false;
 };
 

@@ -26,7 +26,8 @@ void add_learning(CLI::App& command, FromRunsOptions& o) {
   command.add_flag("--force", o.output.force, "With --from-runs: replace files that are there")
       ->needs(runs);
   for (const char* flag :
-       {"--ranks", "--device", "--collectives", "--symmetric-windows", "--sustained"}) {
+       {"--ranks", "--device", "--collectives", "--symmetric-windows", "--sustained",
+        "--point-seconds", "--within"}) {
     runs->excludes(command.get_option(flag));
   }
 }
@@ -67,6 +68,15 @@ void add_calibrate_command(CLI::App& app, Action& action, const BackendCommands&
                    "for the clock under load (20 to 60; 0: not measured)")
       ->capture_default_str()
       ->check(in_range(0.0, 600.0));
+  command
+      ->add_option("--point-seconds", o->point_seconds,
+                   "Seconds at most for a point (default: 0.1 on the CPU, 0.5 on a GPU)")
+      ->check(in_range(0.001, 60.0));
+  command
+      ->add_option("--within", o->within,
+                   "Begin no point after so many seconds: the profile is fitted to points spread "
+                   "over the plan, and the same command goes on with the others")
+      ->check(in_range(1.0, 86400.0));
   command->add_option(
       "-o,--out", o->out_file,
       "Profile file (default: where `--profile NAME` and the other commands find it)");
@@ -77,6 +87,7 @@ void add_calibrate_command(CLI::App& app, Action& action, const BackendCommands&
       "  pleat calibrate\n"
       "  pleat calibrate --ranks 8 --out my-machine.json\n"
       "  pleat calibrate --device cuda --cluster h200-sxm --out h200.json\n"
+      "  pleat calibrate --device cuda --point-seconds 0.1 --within 240 -o quick.json\n"
       "  mpirun -n 16 pleat calibrate --device cuda --cluster h200-sxm --out h200.json\n"
       "  pleat calibrate --from-runs runs.jsonl -o ours.json\n"
       "  pleat calibrate --from-runs a.log b.log --cluster h100-sxm -o ours.json\n"

@@ -1,89 +1,59 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: 2026 The Pleat authors
 # SPDX-License-Identifier: Apache-2.0
-# Everything that needs a GPU, in one command: fetches what a build needs and builds, runs the tests, the
-# tests under compute-sanitizer, the kernel benchmarks, a calibration, training of three models cut to what
-# fits, the same models in PyTorch, predicted against measured, and a table of goals against what came out
-# (gpu_summary.py). Raw output goes to $OUT (default build-gpu/out). Without a build everything stops; any
-# other step that fails does not keep the next ones from running; what failed is said at the end.
+# Everything that needs a GPU, in one command, what matters most first: builds, looks which libraries' kernels run,
+# then the tests, kernel benchmarks, training of two models cut to what fits, the same in PyTorch, a short calibration,
+# predicted against measured, and a table of goals against what came out (gpu_summary.py). What takes long and says less
+# comes last (more). Without a build, or where a library's kernels do not run, everything stops; any other step that fails
+# does not keep the next ones from running; what failed is said at the end (exit 1), and so is what did not fit (exit 75).
 #
-#   tests/benchmarks/gpu_all.sh [steps]   all but pack without: build conformance executor memcheck racecheck
-#                                         benchmarks calibration training curve pytorch compare summary; pack
-#   PLEAT_RESUME=1             leaves out what has succeeded before, down to single tests, benchmark sections
-#                              and training runs: for machines that are lent for minutes
-#   PLEAT_GPU_LIMIT            seconds at most for any one command; what is cut off goes on with PLEAT_RESUME=1
-#   PLEAT_GPU_MODELS           of training, pytorch and compare: "mixtral qwen3 deepseek"
-#   PLEAT_GPU_KINDS            of training: "bf16 graphs order fp8"
-#   PLEAT_GPU_SECTIONS         of the benchmarks: all that pleat_gpu_benchmarks --list names
-#   PLEAT_GPU_RUNS             of each benchmark (30)
+#   tests/benchmarks/gpu_all.sh [steps]   all but pack without: build facts conformance benchmarks training pytorch
+#                                         calibration compare memcheck executor more summary; pack
+#
+# On a machine that is lent for minutes: after every step all results are put into one archive in $OUT, of at most
+# PLEAT_GPU_MIB, and the same command goes on from a carried one:
+#   OUT=…                      where the archive (results.tar.xz) and the table (summary.md) go; without it results stay
+#                              in the work folder alone
+#   PLEAT_GPU_DEADLINE         seconds for all of it: every command is cut to what is left, and what did not fit is said
+#   PLEAT_GPU_FROM             an archive of results to go on from: leaves out what has succeeded, down to single tests,
+#                              benchmark sections and training runs (so does PLEAT_RESUME=1 in the same work folder)
+#   PLEAT_GPU_WORK             the work folder (build-gpu/out)
+#   PLEAT_GPU_MIB              15
+#   PLEAT_GPU_MODELS           of training, pytorch and compare: "mixtral qwen3"; more has "deepseek"
+#   PLEAT_GPU_KINDS            of training: "order bf16 batch32 graphs fp8", one kind of all models after the other
+#   PLEAT_GPU_SECTIONS         of the benchmarks: "grouped dense attention memory tokens"; more has the others
+#   PLEAT_GPU_RUNS             of each benchmark (10; of more's 30)
+#   PLEAT_GPU_STEPS            of each training (10)
 #   PLEAT_GPU_BUILD            the build folder (build-gpu)
 #   PLEAT_CUDA_ARCHS           for example 90a; the GPU's own unless set
 #   PLEAT_CMAKE_FLAGS          more flags for cmake
 #   PLEAT_PREBUILT             what the step pack has written elsewhere, or a folder with its content: nothing is
-#                              fetched or built. Make it with PLEAT_CUDA_ARCHS=90a PLEAT_CMAKE_FLAGS=-DPLEAT_NATIVE=OFF
+#                              fetched or built. Made by one command: PLEAT_CUDA_ARCHS=90a gpu_all.sh build pack
 #   PLEAT_PACK                 where pack puts the programs and the libraries they need (build-gpu/pack.tar.xz)
 #   CUTLASS_INCLUDE, CUDNN_FRONTEND_INCLUDE   headers, where ./pleat.sh setup cannot fetch them
 #   PLEAT_ALLOW_FALLBACK=1     goes on without them: our own kernels are measured in the libraries' place
 #   PLEAT_TORCH_PYTHON         a Python with PyTorch for this GPU (python3)
-#   PLEAT_GPU_ARCHIVE          a .tar.gz to put all output in at the end
 set -uo pipefail
 
 root="$(readlink -f "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../..")"
 here="$root/tests/benchmarks"
 build="${PLEAT_GPU_BUILD:-$root/build-gpu}"
-out="${OUT:-$build/out}"
+out="${PLEAT_GPU_WORK:-$build/out}"
 torch_python="${PLEAT_TORCH_PYTHON:-python3}"
-read -ra models <<<"${PLEAT_GPU_MODELS:-mixtral qwen3 deepseek}"
-read -ra kinds <<<"${PLEAT_GPU_KINDS:-bf16 graphs order fp8}"
+read -ra models <<<"${PLEAT_GPU_MODELS:-mixtral qwen3}"
+read -ra kinds <<<"${PLEAT_GPU_KINDS:-order bf16 batch32 graphs fp8}"
+read -ra sections <<<"${PLEAT_GPU_SECTIONS:-grouped dense attention memory tokens}"
+runs="${PLEAT_GPU_RUNS:-10}"
+train_steps="${PLEAT_GPU_STEPS:-10}"
 programs=(kernels_cuda_conformance kernels_cuda_elementwise kernels_cuda_planted_faults backend_gpu_test
   pleat_gpu_benchmarks pleat)
 steps=("$@")
-((${#steps[@]})) || steps=(build conformance executor memcheck racecheck benchmarks calibration training curve
-  pytorch compare summary)
+((${#steps[@]})) || steps=(build facts conformance benchmarks training pytorch calibration compare memcheck executor
+  more summary)
 mkdir -p "$out"
 PATH="$PATH:/usr/local/cuda/bin"
-failed=()
-resume=()
-[[ ${PLEAT_RESUME:-} != 1 ]] || resume=(--resume)
-
-stop() {
-  echo "stopped: $*" >&2
-  exit 1
-}
-
-# What status.tsv says last. Of building nothing is left out: it knows by itself what has changed.
-succeeded_before() {  # name
-  [[ ${PLEAT_RESUME:-} == 1 && -e $out/status.tsv && ! $1 =~ ^(configure|build|cut-models)$ ]] &&
-    [[ $(awk -F '\t' -v name="$1" '$1 == name {status = $2} END {print status}' "$out/status.tsv") == 0 ]]
-}
-
-limit_of() {  # seconds
-  local limit="$1"
-  if [[ -n ${PLEAT_GPU_LIMIT:-} ]] && ((PLEAT_GPU_LIMIT < limit)); then limit="$PLEAT_GPU_LIMIT"; fi
-  echo "$limit"
-}
-
-timed() {  # name, seconds at most, command: its output in $out/name.txt
-  local name="$1" limit begin status=0 word='done'
-  limit="$(limit_of "$2")"
-  shift 2
-  if succeeded_before "$name"; then
-    printf '%-28s done before\n' "$name"
-    return 0
-  fi
-  begin="$(date +%s)"
-  timeout -k 15 "$limit" "$@" >"$out/$name.txt" 2>&1 </dev/null || status=$?
-  case "$status" in
-    0) ;;
-    75) word="NOT FINISHED (PLEAT_RESUME=1 goes on)" ;;
-    124 | 137) word="CUT OFF at $limit s" ;;
-    *) word="FAILED ($status)" ;;
-  esac
-  printf '%-28s %s after %s s\n' "$name" "$word" "$(($(date +%s) - begin))"
-  printf '%s\t%s\t%s\n' "$name" "$status" "$(($(date +%s) - begin))" >>"$out/status.tsv"
-  ((status == 0)) || failed+=("$name")
-  return "$status"
-}
+# shellcheck source=tests/benchmarks/gpu_steps.sh
+source "$here/gpu_steps.sh"
 
 gpu_fact() { nvidia-smi "--query-gpu=$1" --format=csv,noheader,nounits 2>/dev/null | head -1; }
 
@@ -170,6 +140,7 @@ do_build() {
   fi
   archs="$(architectures)"
   read -ra flags <<<"${PLEAT_CMAKE_FLAGS:-}"
+  [[ " ${steps[*]} " != *" pack "* ]] || flags+=(-DPLEAT_NATIVE=OFF)
   if ! timed setup 900 "$root/pleat.sh" setup; then
     echo "./pleat.sh setup has not got everything ($out/setup.txt); going on with what is here" >&2
     unset 'failed[-1]'
@@ -191,8 +162,12 @@ do_build() {
 # The programs, and what they are linked with that another machine with a driver and CUDA may not have.
 # All have the same kernels in them: a dictionary larger than one program keeps them once.
 do_pack() {
-  local to="$build/pack" archive="${PLEAT_PACK:-$build/pack.tar.xz}" name library
+  local to="$build/pack" archive="${PLEAT_PACK:-$build/pack.tar.xz}" name library most=$((40 * 1048576))
   need "${programs[@]}"
+  grep -q '^PLEAT_NATIVE:BOOL=OFF' "$build/CMakeCache.txt" 2>/dev/null ||
+    stop "the programs are of this machine's CPU: gpu_all.sh build pack builds those that are packed"
+  [[ $(sed -n 's/^PLEAT_CUDA_ARCHS:STRING=//p' "$build/CMakeCache.txt") != *[';,']* ]] ||
+    stop "programs of several GPUs are too large to carry: PLEAT_CUDA_ARCHS=90a"
   rm -rf "$to"
   mkdir -p "$to/bin" "$to/lib"
   for name in "${programs[@]}"; do
@@ -207,6 +182,7 @@ do_pack() {
   tar -C "$to" -cf - bin lib | xz --lzma2=preset=6,dict=256MiB >"$archive" || stop "packing failed"
   rm -rf "$to"
   du -h "$archive"
+  (($(stat -c %s "$archive") <= most)) || stop "$archive is larger than $((most / 1048576)) MiB"
 }
 
 unpack_prebuilt() {
@@ -225,16 +201,29 @@ run_tests() {  # name, seconds at most, program, more options of gpu_tests.py
   shift 3
   need "$which"
   PLEAT_REQUIRE_GPU=1 timed "$name" "$limit" python3 "$here/gpu_tests.py" "$(program "$which")" \
-    --record "$out/$name.tests.jsonl" --seconds "$(($(limit_of "$limit") - 20))" "${resume[@]}" "$@"
+    --record "$out/$name.tests.jsonl" --seconds "$(limit_of "$limit")" "${resume[@]}" "$@"
+}
+
+# Which libraries are here, and that cuDNN and CUTLASS are what runs: figures of our own kernels in their place
+# would be taken for theirs.
+do_facts() {
+  timed gpu 20 nvidia-smi --format=csv \
+    --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.draw
+  local status=0
+  run_tests facts 120 kernels_cuda_conformance --filter '*CudaImplementation.*' || status=$?
+  if [[ $status != 0 && $status != 75 && ${PLEAT_ALLOW_FALLBACK:-} != 1 ]]; then
+    deliver
+    stop "the libraries' kernels do not run here: $out/facts.txt (PLEAT_ALLOW_FALLBACK=1 goes on)"
+  fi
 }
 
 do_conformance() {
-  run_tests conformance 900 kernels_cuda_conformance --jobs 4
-  run_tests elementwise 300 kernels_cuda_elementwise --jobs 2 --alone LargeIndex
+  run_tests conformance 300 kernels_cuda_conformance --jobs 8
+  run_tests elementwise 120 kernels_cuda_elementwise --jobs 8 --alone LargeIndex
 }
 
 # Training on the GPU against the CPU, several ranks on it. The driver's count of memory wants no neighbours.
-do_executor() { run_tests executor 1800 backend_gpu_test --jobs 2 --alone Memory; }
+do_executor() { run_tests executor 1800 backend_gpu_test --jobs 4 --alone Memory; }
 
 do_sanitizer() {  # tool, more of its options
   local tool="$1" name
@@ -250,19 +239,23 @@ do_sanitizer() {  # tool, more of its options
       --wrap "compute-sanitizer --tool $tool --error-exitcode 9 $*"
   done
 }
-do_memcheck() { do_sanitizer memcheck; }
+# Grouped products and permutations, where an index that is wrong reads another expert's rows.
+do_memcheck() {
+  run_tests memcheck 300 kernels_cuda_conformance --jobs 8 --filter '*Grouped*:*Permut*' --timeout 200 \
+    --wrap "compute-sanitizer --tool memcheck --error-exitcode 9"
+}
 # Libraries order their shared memory by means that the tool does not follow, so only kernels with our
 # namespace in their names are watched, but not CUTLASS's, which have it in their template arguments.
-do_racecheck() { do_sanitizer racecheck --kernel-name kns=pleat --kernel-name-exclude kns=cutlass; }
+do_sanitizers() {
+  do_sanitizer memcheck
+  do_sanitizer racecheck --kernel-name kns=pleat --kernel-name-exclude kns=cutlass
+}
 
 do_benchmarks() {
-  local section sections
+  local section
   need pleat_gpu_benchmarks
-  timed gpu 20 nvidia-smi --format=csv \
-    --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.draw
-  read -ra sections <<<"${PLEAT_GPU_SECTIONS:-$("$(program pleat_gpu_benchmarks)" --list | paste -sd ' ')}"
   for section in "${sections[@]}"; do
-    timed "benchmarks-$section" 900 "$(program pleat_gpu_benchmarks)" "$section" "" "${PLEAT_GPU_RUNS:-30}"
+    timed "benchmarks-$section" 300 "$(program pleat_gpu_benchmarks)" "$section" "" "$runs"
   done
 }
 
@@ -280,20 +273,28 @@ cut_models() {
   local memory
   memory="$(gpu_fact memory.total | tr -dc 0-9)"
   timed cut-models 60 python3 "$here/gpu_models.py" "$root/configs/models" "$out" \
-    --memory "$((${memory:-80000} * 1048576 / 1000000000))"
+    --memory "$((${memory:-80000} * 1048576 / 1000000000))" --steps "$train_steps"
   cat "$root"/docs/*.md "$root"/README.md >"$out/train-text.txt"
 }
 
 column() { awk -F '\t' -v name="$1" -v column="$2" '$1 == name {print $column}' "$out/models.tsv"; }
 micro_batch() { column "$1" 2; }
 
-# Of several GPUs, collectives in symmetric windows beside those without.
-do_calibration() {
+# name, seconds at most, more options. Of several GPUs, collectives in symmetric windows beside those without.
+calibrate() {
+  local name="$1" limit="$2"
+  shift 2
   need pleat
-  local windows=()
-  (($(nvidia-smi -L 2>/dev/null | wc -l) > 1)) && windows=(--symmetric-windows)
-  timed calibration 900 "$(program pleat)" calibrate --device cuda --cluster "$cluster" \
-    --out "$out/$cluster-pleat.json" ${windows[@]+"${windows[@]}"}
+  (($(nvidia-smi -L 2>/dev/null | wc -l) > 1)) && set -- "$@" --symmetric-windows
+  timed "$name" "$limit" "$(program pleat)" calibrate --device cuda --cluster "$cluster" \
+    --out "$out/$cluster-pleat.json" "$@"
+}
+
+# Points that are spread over the plan, as far as the time goes: a profile that is fitted to some of them is one, too.
+do_calibration() {
+  local limit
+  limit="$(limit_of 150)"
+  calibrate calibration "$limit" --point-seconds 0.1 --within "$((limit > 20 ? limit - 15 : 5))"
 }
 
 # Profile options for what follows, where there is a profile.
@@ -301,30 +302,36 @@ profile_options() {
   [[ -f $out/$cluster-pleat.json ]] && echo --profile "$out/$cluster-pleat.json" --accept-mismatch
 }
 
-# name, model, precision, steps, sequence length, microbatch, data, more options: logs of steps, a trace of the
-# last, and predicted against measured, with what the driver says of the GPU's memory.
+# name, model, precision, steps, sequence length, microbatch, data, more options (the last --global-batch counts):
+# logs of steps, a trace of the last, and predicted against measured, with what the driver says of the GPU's memory.
 train() {
-  local name="$1" model="$2" precision="$3" count="$4" seq="$5" micro="$6" data="$7"
+  local name="$1" model="$2" precision="$3" count="$4" seq="$5" micro="$6" data="$7" batch=(--global-batch 8)
   shift 7
+  if [[ ${1:-} == --global-batch ]]; then
+    batch=("$1" "$2")
+    shift 2
+  fi
   succeeded_before "train-$name" || rm -f "$out/train-$name.steps.jsonl"
   # shellcheck disable=SC2046
-  timed "train-$name" 560 "$(program pleat)" train --device cuda --model "$out/$model.json" --cluster "$cluster" \
-    --gpus 1 --runtime pleat --seq-len "$seq" --global-batch 8 --micro-batch "$micro" --precision "$precision" \
+  timed "train-$name" 240 "$(program pleat)" train --device cuda --model "$out/$model.json" --cluster "$cluster" \
+    --gpus 1 --runtime pleat --seq-len "$seq" "${batch[@]}" --micro-batch "$micro" --precision "$precision" \
     --data "$data" --steps "$count" --log-json "$out/train-$name.steps.jsonl" \
     --trace "$out/train-$name.trace.json" --json $(profile_options) "$@"
 }
 
+# One kind of all models, then the next: order has attention's gradients in any order, as PyTorch has them.
 do_training() {
   local model kind
   need pleat
   cut_models
-  for model in "${models[@]}"; do
-    for kind in "${kinds[@]}"; do
-      set -- "$model-$kind" "$model" bf16 14 4096 "$(micro_batch "$model")" "$out/$model-tokens"
+  for kind in "${kinds[@]}"; do
+    for model in "${models[@]}"; do
+      set -- "$model-$kind" "$model" bf16 "$train_steps" 4096 "$(micro_batch "$model")" "$out/$model-tokens"
       case "$kind" in
-        bf16) train "$@" ;;
-        graphs) train "$@" --cuda-graph partial ;;
         order) train "$@" --any-order-attention ;;
+        bf16) train "$@" ;;
+        batch32) train "$@" --global-batch 32 --any-order-attention ;;
+        graphs) train "$@" --cuda-graph partial ;;
         fp8) train "${@:1:2}" fp8 "${@:4}" ;;
         *) stop "unknown kind of training: $kind" ;;
       esac
@@ -342,15 +349,27 @@ do_curve() {
     "$out/train-curve-bf16.steps.jsonl"
 }
 
-do_pytorch() {
+# name, model, how often the 8 sequences of a step, more options.
+pytorch() {
+  local name="$1" model="$2" times="$3"
+  shift 3
+  timed "pytorch-$name" 240 "$torch_python" "$here/torch_reference.py" --model "$out/$model.json" --seq 4096 \
+    --microbatch "$(micro_batch "$model")" --accumulation "$(($(column "$model" 3) * times))" \
+    --steps "$((train_steps > 4 ? train_steps - 4 : 1))" --tokens "$out/$model-tokens.bin" "$@"
+}
+
+# The same models and microbatches: as PyTorch is fastest, with the same bits every time, and with 32 sequences a step.
+pytorch_models() {
   local model
-  timed pytorch-attention 600 "$torch_python" "$here/torch_attention.py"
   cut_models
-  for model in "${models[@]}"; do
-    timed "pytorch-$model" 900 "$torch_python" "$here/torch_reference.py" --model "$out/$model.json" --seq 4096 \
-      --microbatch "$(micro_batch "$model")" --accumulation "$(column "$model" 3)" \
-      --tokens "$out/$model-tokens.bin"
-  done
+  for model in "${models[@]}"; do pytorch "$model" "$model" 1; done
+  for model in "${models[@]}"; do pytorch "$model-deterministic" "$model" 1 --deterministic; done
+  for model in "${models[@]}"; do pytorch "$model-batch32" "$model" 4; done
+}
+
+do_pytorch() {
+  pytorch_models
+  timed pytorch-attention 200 "$torch_python" "$here/torch_attention.py"
 }
 
 # Predicted steps and operations against the traces of training.
@@ -366,6 +385,23 @@ do_compare() {
     timed "compare-$model" 60 "$(program pleat)" compare "$out/train-$model-bf16.trace.json" \
       "$out/predict-$model.trace.json" --rows 60
   done
+}
+
+# What takes long and says less: other shapes and sections, tools that watch all kernels, losses on text.
+do_more() {
+  local models=(deepseek) runs="${PLEAT_GPU_RUNS:-30}" seen=" ${sections[*]} " section
+  local sections=()
+  need pleat_gpu_benchmarks
+  for section in $("$(program pleat_gpu_benchmarks)" --list); do
+    [[ $seen == *" $section "* ]] || sections+=("$section")
+  done
+  do_training
+  pytorch_models
+  do_compare
+  do_benchmarks
+  calibrate calibration-all 900
+  do_sanitizers
+  do_curve
 }
 
 do_summary() { python3 "$here/gpu_summary.py" "$out" --markdown "$out/summary.md"; }
@@ -384,10 +420,21 @@ if [[ -n ${PLEAT_PREBUILT:-} ]]; then
   export PLEAT_CONFIG_DIR="$root/configs"
   export LD_LIBRARY_PATH="$PLEAT_PREBUILT/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 fi
-for step in "${steps[@]}"; do "do_$step"; done
-[[ -z ${PLEAT_GPU_ARCHIVE:-} ]] || tar -C "$out" --exclude='*-tokens.*' -czf "$PLEAT_GPU_ARCHIVE" .
-if ((${#failed[@]})); then
-  echo "failed: ${failed[*]} (raw output in $out)"
-  exit 1
+# What is there is delivered whatever ends this.
+trap 'deliver; exit 143' TERM INT
+for step in "${steps[@]}"; do
+  if [[ ! $step =~ ^(build|pack|summary)$ ]] && (($(time_left) < 1)); then
+    printf '%-28s not begun: the deadline is near\n' "$step"
+    unfinished+=("$step")
+    continue
+  fi
+  "do_$step"
+  deliver
+done
+if ((${#failed[@]})); then echo "failed: ${failed[*]} (raw output in $out)"; fi
+if ((${#unfinished[@]})); then
+  echo "not finished: ${unfinished[*]}; goes on with PLEAT_GPU_FROM=results.tar.xz"
 fi
+if ((${#failed[@]})); then exit 1; fi
+if ((${#unfinished[@]})); then exit 75; fi
 echo "all done; raw output in $out"

@@ -18,7 +18,7 @@ import struct
 import sys
 
 LARGE = 100  # GB of GPU memory from which on the larger cuts fit
-GLOBAL_BATCH, SEQ = 8, 4096
+GLOBAL_BATCH, LARGEST_BATCH, SEQ = 8, 32, 4096
 # Sequences a microbatch: `pleat predict` puts all runs at 75 to 85% of an H200's and an H100's memory, graphs
 # and fp8 included; on average an expert has 2,048 rows of Mixtral's microbatch, 1,024 of Qwen3's, 2,048 of
 # DeepSeek-V3's (4,096 where it is cut to 16 experts).
@@ -63,7 +63,7 @@ def main():
         for name, (model, micro, changes) in MODELS.items():
             config = cut(o.source, model, changes, o.memory >= LARGE)
             write_tokens(os.path.join(o.out, f"{name}-tokens"), config["vocab_size"],
-                         o.steps * GLOBAL_BATCH * SEQ + 1)
+                         o.steps * LARGEST_BATCH * SEQ + 1)
             table.write(f"{name}\t{micro}\t{GLOBAL_BATCH // micro}\n")
             with open(os.path.join(o.out, name + ".json"), "w", encoding="utf-8") as file:
                 json.dump(config, file, indent=1)

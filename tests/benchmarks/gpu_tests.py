@@ -33,12 +33,30 @@ def tests_of(listing):
     return [n for n in names if "DISABLED_" not in n]
 
 
+NOT_FINISHED = 75
+
+
+def kill_group(group):
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 class Runner:
     def __init__(self, o):
         self.o = o
         self.end = time.monotonic() + o.seconds
         self.results, self.left = {}, []
+        self.running = set()  # process groups
         self.lock = threading.Lock()
+        signal.signal(signal.SIGTERM, self.end_all)
+
+    def end_all(self, *_):
+        """Whoever ends this ends what it started: tests are no sessions of their own."""
+        for group in list(self.running):
+            kill_group(group)
+        os._exit(NOT_FINISHED)
 
     def load(self):
         if self.o.resume and self.o.record and os.path.exists(self.o.record):
@@ -60,16 +78,18 @@ class Runner:
         begin = time.monotonic()
         limit = min(self.o.timeout, left)
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                   errors="replace", stdin=subprocess.DEVNULL, start_new_session=True)
+                                   errors="replace", stdin=subprocess.DEVNULL, process_group=0)
+        self.running.add(process.pid)
         try:
             output, status = process.communicate(timeout=limit)[0], process.returncode
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # what a wrapper started, too
+            kill_group(process.pid)  # what a wrapper started, too
             output, status = process.communicate()[0] + "\ntimed out\n", "timeout"
-            if limit < self.o.timeout:  # the time of all, not its own
-                with self.lock:
-                    self.left.append(test)
-                return
+        self.running.discard(process.pid)
+        if status == "timeout" and limit < self.o.timeout:  # the time of all, not its own
+            with self.lock:
+                self.left.append(test)
+            return
         state = "failed" if status != 0 else "skipped" if "[  SKIPPED ]" in output else "passed"
         result = {"test": test, "state": state, "status": status, "seconds": round(time.monotonic() - begin, 2)}
         with self.lock:
@@ -93,7 +113,7 @@ class Runner:
         print(json.dumps({"program": os.path.basename(self.o.program), "tests": len(tests), "failed": failed,
                           "passed": states.count("passed"), "skipped": states.count("skipped"),
                           "not_run": len(self.left)}))
-        return 1 if failed or not tests else 75 if self.left else 0
+        return 1 if failed or not tests else NOT_FINISHED if self.left else 0
 
 
 def main():

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 PROGRAM = """#!/bin/bash
@@ -18,7 +19,7 @@ case "$*" in
   *Crashes*) echo 'an illegal access'; kill -SEGV $$ ;;
   *Fails*) echo 'expected 1, got 2'; exit 1 ;;
   *IsSkipped*) echo '[  SKIPPED ] Other.IsSkipped' ;;
-  *Hangs*) sleep 30 & wait ;;
+  *Hangs*) sleep 30 & echo "$$ $!" >"${PIDS:-/dev/null}"; wait ;;
   *) echo "unknown: $*"; exit 3 ;;
 esac
 """
@@ -68,6 +69,23 @@ class Tests(unittest.TestCase):
         self.assertEqual((status, last["failed"]), (1, ["Cuda/Suite.Crashes/gpu", "Other.Fails"]))
         self.assertEqual(last["not_run"], 2)  # the one that hangs, and the one that was to run alone
         self.assertNotIn("Other.Hangs", self.recorded())
+
+    def test_what_it_started_ends_with_it(self):
+        pids = os.path.join(self.folder.name, "pids")
+        process = subprocess.Popen([sys.executable, os.path.join(HERE, "gpu_tests.py"), self.program, "--filter", "x"],
+                                   env={**os.environ, "PIDS": pids}, stdout=subprocess.DEVNULL)
+        end = time.monotonic() + 60
+        while not (os.path.exists(pids) and os.path.getsize(pids)) and time.monotonic() < end:
+            time.sleep(0.02)
+        with open(pids, encoding="utf-8") as file:
+            started = [int(pid) for pid in file.read().split()]
+        # No session of its own: who ends the session of this program ends its tests, too.
+        self.assertEqual({os.getsid(pid) for pid in started}, {os.getsid(0)})
+        process.terminate()
+        self.assertEqual(process.wait(timeout=30), 75)
+        while any(os.path.exists(f"/proc/{pid}/exe") for pid in started) and time.monotonic() < end:
+            time.sleep(0.02)
+        self.assertFalse([pid for pid in started if os.path.exists(f"/proc/{pid}/exe")])
 
     def test_wraps(self):
         _, last, said = self.run_all("--wrap", "env PLEAT_TEST_WORD=wrapped false")

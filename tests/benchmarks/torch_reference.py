@@ -86,6 +86,8 @@ def batches(data, o):
 
 def run(o):
     torch.manual_seed(o.seed)
+    if o.deterministic:  # what has no such kernel says so in a warning
+        torch.use_deterministic_algorithms(True, warn_only=True)
     torch.set_float32_matmul_precision("high")  # the router's product is the only one in fp32
     device = torch.device(o.device)
     c = read_config(o.model, o.tiny)
@@ -118,6 +120,7 @@ def run(o):
         "what": "pytorch", "model": o.model, "model_type": c["model_type"], "layers": c["num_hidden_layers"],
         "parameters": parameters_of(model), "vocabulary": c["vocab_size"], "seq": o.seq,
         "microbatch": o.microbatch, "accumulation": o.accumulation, "state": o.state, "compiled": o.compile,
+        "deterministic": o.deterministic,
         "attention": way.name(), "tokens": o.tokens or "random",
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
         "torch": torch.__version__, "seconds_per_step": step, "all_seconds": times[o.warm_up:],
@@ -143,12 +146,14 @@ def main():
     p.add_argument("--warm-up", type=int, default=4)
     p.add_argument("--lr", type=float, default=1e-4)
     p.add_argument("--state", choices=["fp32", "bf16"], default="fp32")
+    p.add_argument("--deterministic", action="store_true", help="the same bits every time, as Pleat without any-order")
     p.add_argument("--no-compile", dest="compile", action="store_false")
     p.add_argument("--device", default="cuda")
     p.add_argument("--peak-tflops", type=float, default=989.4, help="of bf16, dense")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--tiny", action="store_true")
     o = p.parse_args()
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # without it cuBLAS's bits may change
     if o.device == "cuda" and not torch.cuda.is_available():
         sys.exit("no GPU that PyTorch can use; --device cpu --tiny shows that the script runs")
     while True:

@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <thread>
 #include <tuple>
 
 #include "calibration/calibrate.hpp"
@@ -249,6 +251,46 @@ TEST_F(Resume, GoesOnAfterSigkill) {
   const CalibrationResult again = calibrate(gpu_machine(), config);
   EXPECT_EQ(again.resumed, static_cast<int>(plan.size()));
   EXPECT_EQ(again.samples, r.samples);
+}
+
+// Time for a ninth of the plan: each family of many points has some of it, and a profile is fitted.
+TEST_F(Resume, WhatThereIsTimeForIsSpreadOverThePlan) {
+  constexpr int kMeasured = 100;
+  FakeBench bench(0.5);
+  CalibrateConfig config;
+  config.ranks = 1;
+  config.point_seconds = 1e-5;
+  config.created = "2026-01-02";
+  config.log_file = file();
+  config.bench = &bench;
+  config.within_seconds = 2;
+  config.on_progress = [](const CalibrationProgress& p) {
+    if (p.done == kMeasured - 1) std::this_thread::sleep_for(std::chrono::milliseconds(2100));
+  };
+  const auto plan = gpu_plan();
+  const CalibrationResult some = calibrate(gpu_machine(), config);
+  EXPECT_EQ(some.samples.size(), std::size_t{kMeasured});
+  EXPECT_EQ(some.left, static_cast<int>(plan.size()) - kMeasured);
+  EXPECT_TRUE(some.failed.empty());
+  std::map<std::string, int> planned, measured;
+  for (const PlannedPoint& p : plan) ++planned[p.family];
+  const std::string log = text();
+  for (const PlannedPoint& p : plan) {
+    if (log.find("\"" + p.name + "\"") != std::string::npos) ++measured[p.family];
+  }
+  for (const auto& [family, count] : planned) {
+    if (count >= 30) {
+      EXPECT_NEAR(measured[family], count * kMeasured / static_cast<double>(plan.size()), 3) << family;
+    }
+  }
+  EXPECT_GT(some.profile.host_per_op, Seconds(0));  // of one point
+  EXPECT_EQ(read_profile(write_profile(some.profile), "profile"), some.profile);
+  config.within_seconds = 0;
+  config.on_progress = {};
+  const CalibrationResult all = calibrate(gpu_machine(), config);
+  EXPECT_EQ(all.resumed, kMeasured);
+  EXPECT_EQ(all.left, 0);
+  EXPECT_EQ(all.samples.size(), plan.size());
 }
 
 // What the device has no memory for is left out and said.

@@ -174,7 +174,7 @@ void Bench::memory_bound(const std::string& kernel, const std::string& shape, do
 
 void Bench::compute_bound(const std::string& kernel, const std::string& shape, double flops,
                           double reference_seconds, const std::string& reference,
-                          const std::function<void()>& work) {
+                          const std::function<void()>& work, double bytes) {
   try {
     const double seconds = median_seconds(work);
     std::string rest = fmt::format("\"TFLOPS\": {:.1f}, \"by\": {}", flops / seconds * 1e-12,
@@ -183,6 +183,10 @@ void Bench::compute_bound(const std::string& kernel, const std::string& shape, d
       rest += fmt::format(
           ", \"reference\": {}, \"reference_TFLOPS\": {:.1f}, \"of_reference\": {:.3f}",
           quoted(reference), flops / reference_seconds * 1e-12, reference_seconds / seconds);
+    }
+    if (bytes > 0) {
+      rest += fmt::format(", \"bytes\": {:.0f}, \"of_roofline\": {:.3f}", bytes,
+                          std::max(reference_seconds, bytes / copy_bandwidth_) / seconds);
     }
     print(kernel, shape, seconds, rest);
   } catch (const std::exception& e) {

@@ -49,9 +49,11 @@ class Bench {
                     double least = 0);
   // Times the work against another's seconds for the same FLOPs, and says which implementation took
   // its last product or attention.
+  // `bytes`: what it moves at least; given, the line has the share of the slower of the reference
+  // and of a copy of so many bytes.
   void compute_bound(const std::string& kernel, const std::string& shape, double flops,
                      double reference_seconds, const std::string& reference,
-                     const std::function<void()>& work);
+                     const std::function<void()>& work, double bytes = 0);
   // A line for what this GPU or a library has no kernel for.
   void missing(const std::string& kernel, const std::string& shape, const std::string& why);
   [[nodiscard]] int errors() const { return errors_; }

@@ -4,6 +4,10 @@
 // FLOPs.
 #include <fmt/core.h>
 
+#include <array>
+#include <cmath>
+#include <random>
+
 #include "kernels/cuda/dense_gemm.hpp"
 #include "tests/benchmarks/gpu/bench.hpp"
 
@@ -55,18 +59,32 @@ void dense(Bench& b, const char* name, std::int64_t m, std::int64_t n, std::int6
   }
 }
 
-// Uneven: expert i has a share of 1 + i % 4.
-std::vector<std::int32_t> counts_of(const Model& m, bool even) {
+enum class Counts { even, uneven, routed };
+constexpr std::array kCountsWords{"", " uneven", " as routed"};
+
+// uneven: expert i has a share of about 1 + i % 4, on no boundary of tiles. routed: as an auxiliary loss leaves them, with a
+// standard deviation of 0.26 of the mean (arXiv:2408.15664 table 2; docs/MODEL.md section 9).
+std::vector<std::int32_t> counts_of(const Model& m, Counts kind) {
   const std::int64_t rows = m.experts * m.tokens_an_expert;
-  std::vector<std::int32_t> counts;
-  std::int64_t left = rows, shares = 0;
-  for (std::int64_t i = 0; i < m.experts; ++i) shares += 1 + i % 4;
+  std::mt19937 random(1);
+  std::normal_distribution<double> normal(1, 0.26);
+  std::vector<double> share;
+  double all = 0;
   for (std::int64_t i = 0; i < m.experts; ++i) {
-    const std::int64_t rest = i + 1 == m.experts ? left
-                              : even             ? m.tokens_an_expert
-                                                 : rows * (1 + i % 4) / shares + (i % 3 - 1) * 7;
-    counts.push_back(static_cast<std::int32_t>(rest));
-    left -= rest;
+    share.push_back(kind == Counts::even     ? 1
+                    : kind == Counts::uneven ? static_cast<double>(1 + i % 4) +
+                                                   0.03 * static_cast<double>(i % 3 - 1)
+                                             : std::max(0.1, normal(random)));
+    all += share.back();
+  }
+  std::vector<std::int32_t> counts;
+  double before = 0;
+  for (const double s : share) {
+    const auto end = [&](double sum) {
+      return static_cast<std::int64_t>(std::llround(static_cast<double>(rows) * sum / all));
+    };
+    counts.push_back(static_cast<std::int32_t>(end(before + s) - end(before)));
+    before += s;
   }
   return counts;
 }
@@ -81,19 +99,25 @@ void grouped(Bench& b, const Model& m, std::int64_t n, std::int64_t k, const cha
   const double forward = b.median_seconds([&] { b.kernels().gemm(x, false, one, true, y, false); });
   const double dgrad = b.median_seconds([&] { b.kernels().gemm(y, false, one, false, x, false); });
   const double wgrad = b.median_seconds([&] { b.kernels().gemm(y, true, x, false, dw_one, true); });
+  // Each operand once: rows of both sides and the weights in bf16; gradients in fp32, read and
+  // written.
+  const auto bytes = [&](std::int64_t of_weight) {
+    return 2.0 * static_cast<double>(rows * (n + k)) +
+           static_cast<double>(of_weight * m.experts * n * k);
+  };
   const auto cutlass = cuda_kernels(b.device(), {.library_groups = false});
-  for (const bool even : {true, false}) {
-    const View counts = b.i32(counts_of(m, even));
-    const std::string shape =
-        fmt::format("{} {} {} experts x {} rows{}, {}x{}", m.name, which, m.experts,
-                    m.tokens_an_expert, even ? "" : " uneven", n, k);
+  for (const Counts kind : {Counts::even, Counts::uneven, Counts::routed}) {
+    const View counts = b.i32(counts_of(m, kind));
+    const std::string shape = fmt::format("{} {} {} experts x {} rows{}, {}x{}", m.name, which,
+                                          m.experts, m.tokens_an_expert,
+                                          kCountsWords[static_cast<std::size_t>(kind)], n, k);
     b.compute_bound("grouped forward", shape, flops, forward, "one dense product",
-                    [&] { b.kernels().grouped_gemm(x, w, true, counts, y); });
+                    [&] { b.kernels().grouped_gemm(x, w, true, counts, y); }, bytes(2));
     b.compute_bound("grouped dgrad", shape, flops, dgrad, "one dense product",
-                    [&] { b.kernels().grouped_gemm(y, w, false, counts, x); });
+                    [&] { b.kernels().grouped_gemm(y, w, false, counts, x); }, bytes(2));
     b.compute_bound("grouped wgrad", shape, flops, wgrad, "one dense product",
-                    [&] { b.kernels().grouped_wgrad(y, x, counts, dw, true); });
-    if (!even) continue;
+                    [&] { b.kernels().grouped_wgrad(y, x, counts, dw, true); }, bytes(8));
+    if (kind != Counts::even) continue;
     // The same where cuBLASLt has no grouped product.
     b.compute_bound("grouped forward without cuBLASLt", shape, flops, forward, "one dense product",
                     [&] { cutlass->grouped_gemm(x, w, true, counts, y); });
