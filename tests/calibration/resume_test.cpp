@@ -280,7 +280,8 @@ TEST_F(Resume, WhatThereIsTimeForIsSpreadOverThePlan) {
   }
   for (const auto& [family, count] : planned) {
     if (count >= 30) {
-      EXPECT_NEAR(measured[family], count * kMeasured / static_cast<double>(plan.size()), 3) << family;
+      const double share = count * kMeasured / static_cast<double>(plan.size());
+      EXPECT_NEAR(measured[family], share, 3) << family;
     }
   }
   EXPECT_GT(some.profile.host_per_op, Seconds(0));  // of one point

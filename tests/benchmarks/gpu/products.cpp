@@ -62,8 +62,9 @@ void dense(Bench& b, const char* name, std::int64_t m, std::int64_t n, std::int6
 enum class Counts { even, uneven, routed };
 constexpr std::array kCountsWords{"", " uneven", " as routed"};
 
-// uneven: expert i has a share of about 1 + i % 4, on no boundary of tiles. routed: as an auxiliary loss leaves them, with a
-// standard deviation of 0.26 of the mean (arXiv:2408.15664 table 2; docs/MODEL.md section 9).
+// uneven: expert i has a share of about 1 + i % 4, on no boundary of tiles. routed: as an auxiliary
+// loss leaves them, with a standard deviation of 0.26 of the mean (arXiv:2408.15664 table 2;
+// docs/MODEL.md section 9).
 std::vector<std::int32_t> counts_of(const Model& m, Counts kind) {
   const std::int64_t rows = m.experts * m.tokens_an_expert;
   std::mt19937 random(1);
