@@ -14,6 +14,7 @@
 
 #include "kernels/cuda/cutlass_instances.hpp"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/raster.hpp"
 #include "kernels/cuda/reduce.cuh"
 
 namespace pleat::cuda::cutlass_grouped {
@@ -101,6 +102,17 @@ inline void check(cutlass::Status status, const char* call) {
   }
 }
 
+// The mean group's order, which is that of all: they are one launch.
+template <class I, class Scheduler>
+void set_raster(Scheduler& scheduler, Products::Grouping grouping, std::int64_t groups,
+                std::int64_t m, std::int64_t n) {
+  using Order = decltype(scheduler.raster_order);
+  const std::int64_t rows = grouping == Products::Grouping::rows ? m / groups : m;
+  const Raster raster = raster_of(rows, n, cute::size<0>(typename I::Tile{}),
+                                  cute::size<1>(typename I::Tile{}));
+  scheduler.raster_order = raster == Raster::along_n ? Order::AlongN : Order::AlongM;
+}
+
 template <class I>
 void multiply(Resources& r, const Products& p) {
   using Gemm = typename I::Gemm;
@@ -126,6 +138,7 @@ void multiply(Resources& r, const Products& p) {
     all.epilogue.ptr_D = arrays.d;
     all.epilogue.dD = arrays.stride_d;
     all.hw_info = hardware;
+    set_raster<I>(all.scheduler, p.grouping, p.groups, p.m, p.n);
     return all;
   };
   const std::size_t workspace = Gemm::get_workspace_size(arguments());

@@ -44,6 +44,17 @@ void launch(const Resources& r, void (*kernel)(Parameters...), dim3 grid, int th
   PLEAT_CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, arguments...));
 }
 
+// Blocks that run together on one multiprocessor, as the kernel's registers and its own shared memory
+// let them: a grid of so many for each is one wave.
+template <class... Parameters>
+[[nodiscard]] int blocks_together(const Resources& r, void (*kernel)(Parameters...), int threads) {
+  r.device().make_current();
+  int blocks = 0;
+  PLEAT_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &blocks, reinterpret_cast<const void*>(kernel), threads, 0));
+  return std::max(1, blocks);
+}
+
 // Row and column of element `i` of rows of `cols`; in 32 bits where that is enough.
 __device__ __forceinline__ void split(std::int64_t i, std::int64_t cols, std::int64_t& row,
                                       std::int64_t& col) {

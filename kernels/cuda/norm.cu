@@ -248,9 +248,10 @@ void run(Resources& r, View dy, View x, View w, View rstd, View dresidual, View 
          const NormShape& s) {
   by_columns(s.cols, [&](auto config) {
     using Config = decltype(config);
-    constexpr int kBlocksAnSm = Config::packs <= 2 ? 4 : 2;  // what its registers let run together
+    const auto kernel = norm_backward_kernel<T, Config, kCentered>;
+    static const int together = blocks_together(r, kernel, Config::threads);
     const std::int64_t blocks = std::min<std::int64_t>(
-        ceil_div(s.rows, Config::rows), std::int64_t{kBlocksAnSm} * r.multiprocessors());
+        ceil_div(s.rows, Config::rows), std::int64_t{together} * r.multiprocessors());
     const std::int64_t groups = std::min(s.rows, blocks * Config::rows);
     Scratch scratch(r, Scratch::bytes<float>(groups * dw.elements()));
     float* partial = scratch.take<float>(groups * dw.elements());
@@ -264,8 +265,7 @@ void run(Resources& r, View dy, View x, View w, View rstd, View dresidual, View 
                             rstd.f32(),
                             partial,
                             dresidual.data != nullptr};
-    launch(r, norm_backward_kernel<T, Config, kCentered>, blocks_of(blocks), Config::threads, 0, g,
-           s, groups);
+    launch(r, kernel, blocks_of(blocks), Config::threads, 0, g, s, groups);
     add_partial_sums(r, partial, groups, dw.elements(), 1, true, dw);
   });
 }

@@ -318,6 +318,10 @@ inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t n, cudaStrea
   return emulated_work(s, [=] { std::memset(to, value, n); }), cudaSuccess;
 }
 inline cudaError_t cudaFuncSetAttribute(const void*, int, int) { return cudaSuccess; }
+inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void*, int,
+                                                                 std::size_t) {
+  return *blocks = 3, cudaSuccess;
+}
 
 struct cudaLaunchConfig_t {
   dim3 gridDim = 1, blockDim = 1;
