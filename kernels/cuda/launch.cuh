@@ -44,8 +44,8 @@ void launch(const Resources& r, void (*kernel)(Parameters...), dim3 grid, int th
   PLEAT_CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, arguments...));
 }
 
-// Blocks that run together on one multiprocessor, as the kernel's registers and its own shared memory
-// let them: a grid of so many for each is one wave.
+// Blocks that run together on one multiprocessor, as the kernel's registers and its own shared
+// memory let them: a grid of so many for each is one wave.
 template <class... Parameters>
 [[nodiscard]] int blocks_together(const Resources& r, void (*kernel)(Parameters...), int threads) {
   r.device().make_current();

@@ -14,8 +14,8 @@
 namespace pleat::cuda {
 namespace {
 
-// Panels of operands (a tile's rows of A, or columns of B, over all of K) in an L2 that forgets what
-// was used the longest ago.
+// Panels of operands (a tile's rows of A, or columns of B, over all of K) in an L2 that forgets
+// what was used the longest ago.
 class L2 {
  public:
   explicit L2(double bytes) : room_(bytes) {}
@@ -47,8 +47,8 @@ struct Product {
   std::int64_t m, n, k;
 };
 
-// Of one group on an H100: 132 tiles at once, which go through K together and so read each panel that
-// several of them need once between them, and 50 MB of L2 from one such wave to the next.
+// Of one group on an H100: 132 tiles at once, which go through K together and so read each panel
+// that several of them need once between them, and 50 MB of L2 from one such wave to the next.
 double bytes_read(const Product& p, Raster order, std::int64_t tile_m, std::int64_t tile_n,
                   double size) {
   constexpr std::int64_t kAtOnce = 132;
@@ -63,8 +63,9 @@ double bytes_read(const Product& p, Raster order, std::int64_t tile_m, std::int6
     }
     for (const auto& panel : panels) {
       const auto [operand, at] = panel;
-      cache.use(panel, k * static_cast<double>(operand == 'A' ? std::min(tile_m, p.m - at * tile_m)
-                                                              : std::min(tile_n, p.n - at * tile_n)));
+      const std::int64_t lines = operand == 'A' ? std::min(tile_m, p.m - at * tile_m)
+                                                : std::min(tile_n, p.n - at * tile_n);
+      cache.use(panel, k * static_cast<double>(lines));
     }
   }
   return cache.read();
