@@ -37,6 +37,8 @@ class ShellState {
   [[nodiscard]] std::string heredoc(std::string_view text);  // no quotes in it
   // Nothing where a part is not known or it is no expression.
   [[nodiscard]] std::optional<std::int64_t> arithmetic(std::string_view expression);
+  // "i = 0", "i++" or "i += 2". False where it is not known, or none of these.
+  bool count(std::string_view assignment);
 
  private:
   struct Build;
