@@ -144,7 +144,8 @@ TEST(Recipe, IsKilledWithItsChildrenWhenItHangs) {
     std::getline(in, text);
     return !text.empty() && text.find(") Z ") == std::string::npos;
   };
-  for (int n = 0; n < 100 && lives(); ++n) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  for (int n = 0; n < 100 && lives(); ++n)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_FALSE(lives());
 }
 

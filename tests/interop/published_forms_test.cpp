@@ -67,8 +67,9 @@ TEST(PublishedForms, AForThatCountsIsFollowed) {
 
 // Its condition never holds, whatever was meant.
 TEST(PublishedForms, ABracketWithoutABlankIsNoTest) {
-  const TrainingCommand c = published(
-      {{"run.sh", "A=1\nB=()\nif [$A = 1]; then B+=(--swiglu); fi\nif [ $A = 1 ]; then "
+  const TrainingCommand c =
+      published({{"run.sh",
+                  "A=1\nB=()\nif [$A = 1]; then B+=(--swiglu); fi\nif [ $A = 1 ]; then "
                   "B+=(--fp16); fi\ntorchrun --nproc_per_node 8 pretrain_gpt.py --num-layers 2 "
                   "--hidden-size 8 ${B[@]}\n"}});
   EXPECT_THAT(c.words, AllOf(Contains("--fp16"), testing::Not(Contains("--swiglu"))));
