@@ -272,6 +272,11 @@ Arguments read_bridge_config(const JsonValue& yaml, const std::string& where) {
                        "is no configuration of Megatron-Bridge: it has no `model` and `train`",
                        "run_config.yaml of a checkpoint, or of logger.save_config_filepath");
   }
+  if (is_set(yaml.find("peft"))) {
+    throw_config_error(ExitCode::bad_file, where, "peft",
+                       "is set: most weights are frozen, which no plan says",
+                       "null, as in a recipe that trains all weights");
+  }
   return Converter(yaml).convert();
 }
 

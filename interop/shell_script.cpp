@@ -142,7 +142,7 @@ class Follower {
       const std::string& word = t[at].text;
       if (word == "if") return follow_if(t, at, run);
       if (word == "for") return follow_for(t, at, run);
-      if (word == "while" || word == "until") return follow_while(t, at);
+      if (word == "while" || word == "until") return follow_while(t, at, run);
       if (word == "case") return follow_case(t, at, run);
       if (word == "[[") return follow_brackets(t, at, run);
       if (word == "function" || (is_op(t, at + 1, "(") && is_op(t, at + 2, ")")))
@@ -218,12 +218,22 @@ class Follower {
     return true;
   }
 
-  // Whatever it waits for or reads is not known.
-  bool follow_while(const Tokens& t, std::size_t& at) {
-    ++at;
-    list(t, at, {"do"}, false);
+  // How often is not known, so what the body sets is what the user says, unless it never begins.
+  bool follow_while(const Tokens& t, std::size_t& at, bool run) {
+    const bool wants = t[at++].text == "while";
+    const bool begins = list(t, at, {"do"}, run) == wants;
+    const std::size_t body = at;
     if (at < t.size()) ++at;
     list(t, at, {"done"}, false);
+    for (std::size_t i = body; run && begins && i < std::min(at, t.size()); ++i) {
+      if (t[i].kind != Kind::word || assigned_name(t[i].text) == 0) continue;
+      const std::string name = t[i].text.substr(0, t[i].text.find_first_of("[=+"));
+      const auto given = input_.variables.find(name);
+      if (given == input_.variables.end())
+        state_.forget(name);
+      else
+        state_.set(name, given->second);
+    }
     if (at < t.size()) ++at;
     return true;
   }

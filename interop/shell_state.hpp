@@ -22,6 +22,7 @@ class ShellState {
   void set_items(const std::string& name, Items items, bool more);
   void refer(const std::string& name, const std::string& to) { references_[name] = to; }
   void unset(const std::string& name);
+  void forget(const std::string& name);  // it has a value, but nobody knows which
   // Nothing where it is not set.
   [[nodiscard]] const Items* items(const std::string& name) const;
   [[nodiscard]] std::string value(const std::string& name) const;  // unknown where not set

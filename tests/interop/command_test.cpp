@@ -345,6 +345,10 @@ TEST(Bridge, OfARecipeThatWasNotSetUp) {
   const PlanDocument d = import_arguments(values, 8, "c").document;
   EXPECT_EQ(d.model.vocab, 32000);
   EXPECT_EQ(d.plan.precision, Precision::bf16);
+  EXPECT_FALSE(read_bridge_config(read_yaml(text + "peft: null\n", "c"), "c").empty());
+  // LoRA
+  EXPECT_THROW((void)read_bridge_config(read_yaml(text + "peft:\n  dim: 32\n", "c"), "c"),
+               ConfigError);
 }
 
 }  // namespace

@@ -82,6 +82,24 @@ TEST(PublishedForms, AForWithoutAnEndIsRefused) {
                ConfigError);
 }
 
+TEST(PublishedForms, WhatALoopOfUnknownLengthSetsIsNotKnown) {
+  const std::string script =
+      "TP=2\nPP=4\nwhile [[ $# -gt 0 ]]; do case $1 in --tp) TP=$2;; esac; shift; done\n"
+      "until [ -n \"$HOSTS\" ]; do HOSTS=$(cat hosts); PP=$((PP + 1)); done\n"
+      "torchrun --nproc_per_node 8 pretrain_gpt.py" +
+      std::string(kSmall) + "--tensor-model-parallel-size $TP --pipeline-model-parallel-size $PP\n";
+  const auto known = [&](const std::map<std::string, std::string>& variables) {
+    const TrainingCommand c = published({{"run.sh", script}}, variables);
+    const ReadArguments read = read_arguments(c.words, todays_flags());
+    return std::pair{!read.bad.contains("tensor_model_parallel_size"),
+                     !read.bad.contains("pipeline_model_parallel_size")};
+  };
+  EXPECT_EQ(known({{"HOSTS", "a"}}), std::pair(true, true));
+  EXPECT_EQ(known({}), std::pair(true, false));
+  EXPECT_EQ(known({{"HOSTS", "a"}, {"1", "--tp"}, {"2", "4"}}), std::pair(false, true));
+  EXPECT_EQ(known({{"PP", "8"}}), std::pair(true, true));
+}
+
 TEST(PublishedForms, TorchrunStartsAModule) {
   const TrainingCommand c = published(
       {{"run.sh", std::string("torchrun --nproc_per_node 4 --nnodes 2 --module pretrain_hybrid") +
