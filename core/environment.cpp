@@ -106,6 +106,8 @@ std::string armed_failpoint() { return variable("PLEAT_FAILPOINT"); }
 
 std::string reference_python() { return variable("PLEAT_REFERENCE_PYTHON"); }
 
+std::string recipe_python() { return variable("PLEAT_PYTHON"); }
+
 std::optional<std::string> environment_variable(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);

@@ -51,6 +51,9 @@ struct Location {
 // PLEAT_REFERENCE_PYTHON: an interpreter with PyTorch and transformers, for the tests; empty: none.
 [[nodiscard]] std::string reference_python();
 
+// PLEAT_PYTHON: the interpreter that runs recipes of Megatron-Bridge; empty: none is named.
+[[nodiscard]] std::string recipe_python();
+
 // One variable: what launchers tell a process (backend/launch).
 [[nodiscard]] std::optional<std::string> environment_variable(const std::string& name);
 

@@ -180,6 +180,9 @@ class Converter {
       put(of("train", name), name);
     for (const char* name : {"sequence_length", "seq_length"})
       put(of("dataset", name), "seq_length");
+    // The tokenizer's size becomes the model's when both are set up.
+    for (const char* name : {"tokenizer_type", "tokenizer_model"}) put(of("tokenizer", name), name);
+    if (!is_set(model.find("vocab_size"))) put(of("tokenizer", "vocab_size"), "vocab_size");
     // What set-up copies into the others, where the file was written before it.
     for (const char* name : {"bf16", "fp16", "fp8", "fp8_recipe", "fp4"})
       put(of("mixed_precision", name), name);
@@ -187,7 +190,9 @@ class Converter {
                              "overlap_param_gather_with_optimizer_step",
                              "overlap_moe_expert_parallel_comm", "delay_wgrad_compute"})
       put(of("comm_overlap", name), name);
-    if (is(of("ddp", "grad_reduce_in_fp32"), "false")) set("grad_reduce_in_bf16", "True");
+    const JsonValue* const mixed = of("mixed_precision", "grad_reduce_in_fp32");
+    if (is(is_set(mixed) ? mixed : of("ddp", "grad_reduce_in_fp32"), "false"))
+      set("grad_reduce_in_bf16", "True");
     if (is(of("mixed_precision", "fp8_param"), "true") || is(model.find("fp8_param"), "true"))
       set("fp8_param_gather", "True");
     return std::move(out_);
@@ -266,6 +271,11 @@ Arguments read_bridge_config(const JsonValue& yaml, const std::string& where) {
     throw_config_error(ExitCode::bad_file, where, "model",
                        "is no configuration of Megatron-Bridge: it has no `model` and `train`",
                        "run_config.yaml of a checkpoint, or of logger.save_config_filepath");
+  }
+  if (is_set(yaml.find("peft"))) {
+    throw_config_error(ExitCode::bad_file, where, "peft",
+                       "is set: most weights are frozen, which no plan says",
+                       "null, as in a recipe that trains all weights");
   }
   return Converter(yaml).convert();
 }

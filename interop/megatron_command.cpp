@@ -136,10 +136,21 @@ std::size_t script_end(const Words& words) {
       while (at < words.size() && words[at].starts_with("-") && words[at] != "-m") ++at;
       if (at < words.size() && words[at].front() == kUnknownBegin) return at + 1;
     }
-    if (words[i] == "-m" && i + 1 < words.size() && !words[i + 1].starts_with("torch.") && i > 0)
+    if ((words[i] == "-m" || words[i] == "--module") && i + 1 < words.size() &&
+        !words[i + 1].starts_with("torch.") && i > 0)
       return i + 2;
   }
   return 0;
+}
+
+// GPUs where they are said; else ranks, since one task may start a launcher of its own.
+int gpus_of_node(const Words& words, std::size_t end) {
+  if (const int gpus = option(words, end, {"--gpus-per-node", "--num_gpus"}); gpus > 0) return gpus;
+  for (std::size_t i = 0; i < end; ++i) {
+    if (!words[i].starts_with("--gres=gpu") || words[i].find(',') != std::string::npos) continue;
+    if (const int gpus = number_of(words[i].substr(words[i].rfind(':') + 1)); gpus > 0) return gpus;
+  }
+  return option(words, end, {"--ntasks-per-node"});
 }
 
 int gpus_of_launcher(const Words& words, std::size_t end) {
@@ -155,8 +166,7 @@ int gpus_of_launcher(const Words& words, std::size_t end) {
   if (const int ranks = option(words, end, {"-np", "--np", "-n", "--ntasks"}); ranks > 0)
     return ranks;
   const int nodes = option(words, end, {"-N", "--nodes", "--num_nodes"});
-  const int tasks = option(words, end, {"--ntasks-per-node", "--num_gpus", "--gpus-per-node"});
-  return nodes * tasks;
+  return nodes * gpus_of_node(words, end);
 }
 
 // "#SBATCH --nodes=8" and how many ranks each has.
@@ -170,10 +180,7 @@ int gpus_of_job(const std::string& text) {
     for (std::string& word : shell_words(line.substr(8))) words.push_back(std::move(word));
   }
   const int nodes = option(words, words.size(), {"--nodes", "-N"});
-  int each = option(words, words.size(), {"--gpus-per-node", "--ntasks-per-node"});
-  for (const std::string& word : words)
-    if (each == 0 && word.starts_with("--gres=gpu:")) each = number_of(word.substr(11));
-  return nodes * each;
+  return nodes * gpus_of_node(words, words.size());
 }
 
 int gpus_of_variables(const std::map<std::string, std::string>& variables) {

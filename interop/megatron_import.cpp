@@ -14,6 +14,7 @@
 #include "core/plan/layout_text.hpp"
 #include "interop/flag_table.hpp"
 #include "interop/megatron_layout.hpp"
+#include "interop/other_names.hpp"
 
 namespace pleat::interop {
 namespace {
@@ -225,6 +226,7 @@ void read_pipeline(const ArgumentReader& r, ImportedRun& out) {
   Plan& p = out.document.plan;
   p.attention.pp = degree(r, "pipeline_model_parallel_size", 1);
   p.layout = r.text("pipeline_model_parallel_layout").value_or("");
+  std::erase(p.layout, '\\');  // "Et\\|(tt\\|)*6", quoted for a shell of Megatron-LM's tests
   p.microbatch_group =
       static_cast<int>(r.integer("microbatch_group_size_per_virtual_pipeline_stage")
                            .value_or(r.integer("microbatch_group_size_per_vp_stage").value_or(0)));
@@ -382,13 +384,14 @@ void read_batch(const ArgumentReader& r, ImportedRun& out) {
 
 }  // namespace
 
-ImportedRun import_arguments(const Arguments& values, const ImportChoices& choices,
+ImportedRun import_arguments(const Arguments& given, const ImportChoices& choices,
                              const std::string& where) {
+  ImportedRun out;
+  const Arguments values = in_todays_names(given, out);
   Diagnostics problems, of_model;
   const ArgumentReader r(values, where, problems);
   // What is wrong with a model that another one replaces does not matter.
   const ArgumentReader model_reader(values, where, choices.model ? of_model : problems);
-  ImportedRun out;
   PlanDocument& d = out.document;
   d.runtime = Runtime::megatron;
   d.model = read_megatron_model(model_reader, choices, out);
@@ -410,7 +413,7 @@ ImportedRun import_arguments(const Arguments& values, const ImportChoices& choic
   problems.throw_if_errors();
   // The limits of a plan file hold here too: top-k over experts, a million heads.
   static_cast<void>(read_plan_document(write_plan_document(d), where));
-  out.asked = r.asked();
+  out.asked.insert(r.asked().begin(), r.asked().end());
   out.asked.insert(model_reader.asked().begin(), model_reader.asked().end());
   return out;
 }

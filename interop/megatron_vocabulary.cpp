@@ -15,8 +15,9 @@ struct NamedTokens {
 };
 
 // vocab_size of config.json in the repository of that name on Hugging Face, which is the size of
-// the model's table. Those of DeepSeek, Qwen and Kimi are larger than what the tokenizer counts;
-// --make-vocab-size-divisible-by brings it there.
+// the model's table; nemotron_2_256k is a file of Nemotron-4's tokenizer. Those of DeepSeek, Qwen
+// and Kimi are larger than what the tokenizer counts; --make-vocab-size-divisible-by brings it
+// there.
 constexpr auto kNames = std::to_array<NamedTokens>({
     {"deepseek-v4", 129280},  {"deepseekv3", 129280},   {"deepseek-v3", 129280},
     {"deepseek-r1", 129280},  {"deepseek-v2", 102400},  {"deepseekv2", 102400},
@@ -29,7 +30,7 @@ constexpr auto kNames = std::to_array<NamedTokens>({
     {"moonlight", 163842},    {"kimi", 163840},         {"gpt-oss", 201088},
     {"gpt2", 50257},          {"glm-4.5", 151552},      {"olmoe", 50304},
     {"phi-3.5-moe", 32064},   {"nemotron-h", 131072},   {"nemotron-3", 131072},
-    {"nemotron-4", 256000},   {"nemotron4", 256000},
+    {"nemotron-4", 256000},   {"nemotron4", 256000},    {"nemotron_2_256k", 256000},
 });
 
 // Megatron-LM's own (megatron/training/tokenizer): GPT-2's pairs, BERT's pieces, and the default

@@ -144,4 +144,28 @@ std::optional<std::int64_t> ShellState::arithmetic(std::string_view expression) 
   return Expression(numbers).read();
 }
 
+bool ShellState::count(std::string_view part) {
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\n'; };
+  while (!part.empty() && is_blank(part.front())) part.remove_prefix(1);
+  while (!part.empty() && is_blank(part.back())) part.remove_suffix(1);
+  const std::size_t begin = part.starts_with("++") || part.starts_with("--") ? 2 : 0;
+  std::size_t end = begin;
+  while (end < part.size() && is_shell_name(part[end])) ++end;
+  const std::string name(part.substr(begin, end - begin));
+  std::string_view rest = begin > 0 ? part.substr(0, 2) : part.substr(end);
+  while (!rest.empty() && is_blank(rest.front())) rest.remove_prefix(1);
+  std::string expression;
+  if (rest == "++" || rest == "--")
+    expression = name + rest[0] + "1";
+  else if (rest.size() > 2 && rest[1] == '=' &&
+           std::string_view("+-*/").find(rest[0]) != std::string_view::npos)
+    expression = name + rest[0] + "(" + std::string(rest.substr(2)) + ")";
+  else if (rest.starts_with('=') && !rest.starts_with("=="))
+    expression = rest.substr(1);
+  const auto value = expression.empty() || name.empty() ? std::nullopt : arithmetic(expression);
+  if (!value) return false;
+  set(name, std::to_string(*value));
+  return true;
+}
+
 }  // namespace pleat::interop

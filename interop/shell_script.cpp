@@ -142,7 +142,7 @@ class Follower {
       const std::string& word = t[at].text;
       if (word == "if") return follow_if(t, at, run);
       if (word == "for") return follow_for(t, at, run);
-      if (word == "while" || word == "until") return follow_while(t, at);
+      if (word == "while" || word == "until") return follow_while(t, at, run);
       if (word == "case") return follow_case(t, at, run);
       if (word == "[[") return follow_brackets(t, at, run);
       if (word == "function" || (is_op(t, at + 1, "(") && is_op(t, at + 2, ")")))
@@ -171,8 +171,32 @@ class Follower {
     return success;
   }
 
+  // for ((first; condition; next)). What it counts by must be known.
+  bool follow_count(const Tokens& t, std::size_t& at, bool run) {
+    const std::string& head = t[at].text;
+    const std::size_t first = head.find(';'), second = head.find(';', first + 1);
+    while (at < t.size() && !is_word(t, at, "do")) ++at;
+    const std::size_t body = ++at;
+    bool counted = run && second != std::string::npos && state_.count(head.substr(0, first));
+    bool followed = false;
+    while (counted) {
+      const auto holds = state_.arithmetic(head.substr(first + 1, second - first - 1));
+      if (!holds) fail("counts by what is not known");
+      if (*holds == 0) break;
+      at = body;
+      list(t, at, {"done"}, true);
+      followed = true;
+      counted = state_.count(head.substr(second + 1));
+      if (++steps_ > kMostSteps) fail("does not end");
+    }
+    if (!followed) list(t, at, {"done"}, false);
+    if (at < t.size()) ++at;
+    return true;
+  }
+
   bool follow_for(const Tokens& t, std::size_t& at, bool run) {
     ++at;
+    if (at < t.size() && t[at].kind == Kind::arithmetic) return follow_count(t, at, run);
     const std::string name = at < t.size() && t[at].kind == Kind::word ? t[at].text : "";
     ++at;
     std::vector<std::string> values;
@@ -194,12 +218,22 @@ class Follower {
     return true;
   }
 
-  // Whatever it waits for or reads is not known.
-  bool follow_while(const Tokens& t, std::size_t& at) {
-    ++at;
-    list(t, at, {"do"}, false);
+  // How often is not known, so what the body sets is what the user says, unless it never begins.
+  bool follow_while(const Tokens& t, std::size_t& at, bool run) {
+    const bool wants = t[at++].text == "while";
+    const bool begins = list(t, at, {"do"}, run) == wants;
+    const std::size_t body = at;
     if (at < t.size()) ++at;
     list(t, at, {"done"}, false);
+    for (std::size_t i = body; run && begins && i < std::min(at, t.size()); ++i) {
+      if (t[i].kind != Kind::word || assigned_name(t[i].text) == 0) continue;
+      const std::string name = t[i].text.substr(0, t[i].text.find_first_of("[=+"));
+      const auto given = input_.variables.find(name);
+      if (given == input_.variables.end())
+        state_.forget(name);
+      else
+        state_.set(name, given->second);
+    }
     if (at < t.size()) ++at;
     return true;
   }
@@ -347,7 +381,8 @@ class Follower {
       words.erase(words.begin());
       return condition_holds(words, state_);
     }
-    if (name == "false") return false;
+    // "[$A = true]" is no test but a program that nobody has.
+    if (name == "false" || (name.size() > 1 && name.front() == '[')) return false;
     if (name == "unset") {
       for (std::size_t i = 1; i < words.size(); ++i) state_.unset(words[i]);
       return true;
@@ -388,6 +423,24 @@ class Follower {
     std::swap(outer, state_.positional);
   }
 
+  // "sbatch --nodes=8 job.sh …" of a given file, as a job with these options.
+  bool submit(const std::vector<std::string>& words) {
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      const std::string* const text = words[i].starts_with('-') ? nullptr : file(words, i);
+      if (text == nullptr) continue;
+      const ShellState outer = state_;
+      const std::string outer_job = job_;
+      job_ = "#SBATCH";
+      for (std::size_t k = 1; k < i; ++k) job_ += " " + words[k];
+      job_ += "\n" + *text;
+      call(words, i + 1, [&] { follow(*text); });
+      job_ = outer_job;
+      state_ = outer;
+      return true;
+    }
+    return false;
+  }
+
   // Also behind a launcher: "bash script.sh …" of a given file, "bash -c '…'".
   void collect(std::vector<std::string> words) {
     for (std::size_t i = 0; i + 1 < words.size(); ++i) {
@@ -409,6 +462,7 @@ class Follower {
         return;
       }
     }
+    if (file_name(words[0]) == "sbatch" && submit(words)) return;
     if (const std::string* const text = file(words, 0)) {
       const ShellState outer = state_;
       call(words, 1, [&] { follow(*text); });

@@ -181,6 +181,8 @@ void ShellState::set_items(const std::string& name, Items items, bool more) {
   }
 }
 
+void ShellState::forget(const std::string& name) { set(name, unknown(name)); }
+
 void ShellState::unset(const std::string& name) { variables_.erase(name); }
 
 const ShellState::Items* ShellState::items(const std::string& name) const {

@@ -22,6 +22,7 @@ class ShellState {
   void set_items(const std::string& name, Items items, bool more);
   void refer(const std::string& name, const std::string& to) { references_[name] = to; }
   void unset(const std::string& name);
+  void forget(const std::string& name);  // it has a value, but nobody knows which
   // Nothing where it is not set.
   [[nodiscard]] const Items* items(const std::string& name) const;
   [[nodiscard]] std::string value(const std::string& name) const;  // unknown where not set
@@ -37,6 +38,8 @@ class ShellState {
   [[nodiscard]] std::string heredoc(std::string_view text);  // no quotes in it
   // Nothing where a part is not known or it is no expression.
   [[nodiscard]] std::optional<std::int64_t> arithmetic(std::string_view expression);
+  // "i = 0", "i++" or "i += 2". False where it is not known, or none of these.
+  bool count(std::string_view assignment);
 
  private:
   struct Build;

@@ -71,8 +71,8 @@ class Cutter {
   [[nodiscard]] bool starts_command() const {
     const ShellToken& last = out_.back();
     if (last.kind == ShellToken::Kind::op) return true;
-    static constexpr std::array<std::string_view, 8> kBefore{"if",   "elif", "while", "until",
-                                                             "then", "do",   "else",  "!"};
+    static constexpr std::array<std::string_view, 9> kBefore{"if", "elif", "while", "until", "then",
+                                                             "do", "else", "!",     "for"};
     return last.kind == ShellToken::Kind::word &&
            std::ranges::find(kBefore, last.text) != kBefore.end();
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "application/exchange/bridge_recipe.hpp"
 #include "console/write_file.hpp"
 
 namespace pleat {
@@ -21,6 +22,7 @@ struct ImportOptions {
   std::int64_t vocab = 0;
   std::optional<std::int64_t> seq_len;  // of deepspeed, whose file does not say it
   int command = 0;
+  RecipeOptions recipe;  // of megatron-bridge in Python
   int warmup = -1;  // -1: three lines, fewer when there are few
   OutputOptions output;
   bool json = false;

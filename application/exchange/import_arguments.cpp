@@ -61,11 +61,15 @@ void import_megatron_arguments(const ImportOptions& o) {
 void import_bridge_config(const ImportOptions& o) {
   check_output(o.output);
   const std::string& path = only_file(o);
+  RecipeOptions recipe = o.recipe;
+  if (is_recipe(path))
+    recipe.gpu = load_cluster(o.cluster.empty() ? "h100-sxm" : o.cluster).gpu.name;
+  const std::string text =
+      is_recipe(path) ? read_bridge_recipe(path, recipe) : read_text_file(path);
   interop::ImportChoices choices{.gpus = o.gpus, .vocab = o.vocab, .model = {}};
   if (!o.model.empty()) choices.model = load_model(o.model).model;
   interop::ImportedRun run = interop::import_arguments(
-      interop::read_bridge_config(interop::read_yaml(read_text_file(path), path), path), choices,
-      path);
+      interop::read_bridge_config(interop::read_yaml(text, path), path), choices, path);
   finish(o, run, {});
 }
 

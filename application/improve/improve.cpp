@@ -71,14 +71,13 @@ bool is_bridge(const std::string& file, const std::string& text) {
 Job read_job(const ImproveOptions& o, ImprovedJob& out) {
   Job job;
   const std::string& file = o.job.files.front();
-  if (file.ends_with(".py")) {
-    throw_config_error(
-        ExitCode::bad_request, "FILE", "",
-        fmt::format("{} is Python, which is not run to be read", file),
-        "run_config.yaml beside the run's checkpoints is (of Megatron-Bridge; "
-        "logger.save_config_filepath names another place), or --to-yaml of NeMo-Run");
-  }
-  const std::string text = read_text_file(file);
+  if (is_recipe(file) && o.job.files.size() > 1)
+    throw_config_error(ExitCode::bad_request, "FILE", "", "a recipe stands alone", "one file");
+  RecipeOptions recipe = o.recipe;
+  if (is_recipe(file))
+    recipe.gpu = load_cluster(o.cluster.empty() ? "h100-sxm" : o.cluster).gpu.name;
+  const std::string text =
+      is_recipe(file) ? read_bridge_recipe(file, recipe) : read_text_file(file);
   if (const auto format = keyed_format(file, text)) {
     job.keyed.emplace(*format, o.job, o.seq_len.value_or(0), text);
     interop::KeyedRun read = job.keyed->read();
@@ -97,7 +96,7 @@ Job read_job(const ImproveOptions& o, ImprovedJob& out) {
       move_to_gpus(job.document, o.job.gpus, file);
     return job;
   }
-  if (is_bridge(file, text)) {
+  if (is_recipe(file) || is_bridge(file, text)) {
     interop::ImportChoices choices{.gpus = o.job.gpus, .vocab = o.job.vocab, .model = {}};
     if (!o.job.model.empty()) choices.model = load_model(o.job.model).model;
     interop::ImportedRun run = interop::import_arguments(
@@ -278,9 +277,9 @@ void make_patch(const ImproveOptions& o, const Job& read, ImprovedJob& job) {
 ImprovedJob improve_job(const ImproveOptions& o,
                         const std::function<void(const ImprovedJob&)>& early,
                         const std::function<void(const SearchProgress&)>& show) {
-  const Clock::time_point begin = Clock::now();
   ImprovedJob job;
   const Job read = read_job(o, job);
+  const Clock::time_point begin = Clock::now();  // a recipe is run at its own time
   const PlanDocument& d = read.document;
   std::string cluster = o.cluster.empty() ? d.cluster : o.cluster;
   if (cluster.empty()) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "application/exchange/bridge_recipe.hpp"
 #include "application/exchange/megatron_job.hpp"
 #include "application/improve/flag_changes.hpp"
 #include "application/target.hpp"
@@ -23,6 +24,7 @@ struct ImproveOptions {
   JobFiles job;                         // scripts and YAML, or one configuration or plan file
   std::optional<std::int64_t> seq_len;  // of DeepSpeed's files, which do not say it
   std::string cluster, profile, log;
+  RecipeOptions recipe;   // of Megatron-Bridge in Python
   double seconds = 10;    // for all of it
   int changes = 6;        // at most, one after the other
   bool numerics = false;  // also other number formats

@@ -8,6 +8,7 @@
 #include "cli/commands/import_files.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
+#include "cli/options/recipe_options.hpp"
 #include "cli/options/shared_options.hpp"
 #include "core/spec/profile.hpp"
 
@@ -46,6 +47,7 @@ void add_import_command(CLI::App& app, Action& action) {
   command->add_option("--vocab-size", o->vocab, "Of megatron-args and -log: tokens, where none say")
       ->check(in_range(1, 1 << 28));
   add_seq_len(*command, o->seq_len, "Of deepspeed: tokens of a sequence (default: 4096)");
+  add_recipe_options(*command, o->recipe);
   command->add_option("--warmup", o->warmup, "Iteration lines to drop (default: 3)")
       ->check(in_range(0, 1'000'000));
   command
@@ -65,6 +67,7 @@ void add_import_command(CLI::App& app, Action& action) {
       "  pleat import megatron-args train.sh --set TP=4 --set NNODES=16\n"
       "  pleat import megatron-args run.sh sbatch.sh runtime.conf model.yaml --command 1\n"
       "  pleat import megatron-bridge checkpoints/iter_0000100/run_config.yaml --gpus 64\n"
+      "  pleat import megatron-bridge recipe.py --gpus 64 --python ~/bridge/bin/python\n"
       "  pleat import torchtitan train_configs/llama3_70b.toml --gpus 256\n"
       "  pleat import deepspeed ds_config.json --model qwen3-30b-a3b --gpus 64 -s 8k\n"
       "  pleat import nemo pretrain.yaml --cluster h100-sxm\n"

@@ -11,6 +11,7 @@
 #include "cli/commands/commands.hpp"
 #include "cli/option_checks.hpp"
 #include "cli/option_choices.hpp"
+#include "cli/options/recipe_options.hpp"
 #include "cli/options/shared_options.hpp"
 #include "console/output.hpp"
 #include "console/terminal.hpp"
@@ -63,7 +64,8 @@ void add_improve_command(CLI::App& app, Action& action) {
   command
       ->add_option("FILE", o.job.files,
                    "The job's script with what it reads, a YAML file of arguments, config.toml of "
-                   "torchtitan, ds_config.json, YAML of NeMo or Megatron-Bridge, or a plan file")
+                   "torchtitan, ds_config.json, YAML of NeMo or Megatron-Bridge, recipe.py of "
+                   "Megatron-Bridge, or a plan file")
       ->required();
   command->add_option("-c,--cluster", o.cluster, "Where it runs (default: h100-sxm, or the plan's)")
       ->check(offers_configs(ConfigKind::cluster));
@@ -83,6 +85,7 @@ void add_improve_command(CLI::App& app, Action& action) {
   command->add_option("--vocab-size", o.job.vocab, "Tokens, where the arguments do not say")
       ->check(in_range(1, 1 << 28));
   add_seq_len(*command, o.seq_len, "Of ds_config.json: tokens of a sequence (default: 4096)");
+  add_recipe_options(*command, o.recipe);
   command->add_option("--seconds", o.seconds, "Time for the answer, the search's with it")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 86'400.0));
@@ -101,6 +104,7 @@ void add_improve_command(CLI::App& app, Action& action) {
       "  pleat improve train.sh --set TP=4 -o faster.patch && patch -p0 < faster.patch\n"
       "  pleat improve config.toml --gpus 64\n"
       "  pleat improve ds_config.json --model qwen3-30b-a3b --gpus 64\n"
+      "  pleat improve recipe.py --gpus 64 --python ~/bridge/bin/python\n"
       "  pleat improve plan.json");
   command->callback([&action, c] { action = [c] { run_improve(*c); }; });
 }

@@ -234,11 +234,6 @@ TEST(Improve, PlanFilesAreTakenAndOthersAreNamed) {
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, Not(HasSubstr("\"patch\"")));
   EXPECT_EQ(run_pleat({"improve", plan, "--gpus", "12"}).exit_code, 2);
-  write_text(test_folder() + "/recipe.py", "x = 1\n");
-  const Said python = run_pleat({"improve", test_folder() + "/recipe.py"});
-  EXPECT_EQ(python.exit_code, 2);
-  EXPECT_THAT(python.err, AllOf(HasSubstr("recipe.py is Python, which is not run to be read"),
-                                HasSubstr("run_config.yaml beside the run's checkpoints")));
   EXPECT_EQ(run_pleat({"improve", test_folder() + "/none.sh"}).exit_code, 5);
 }
 

@@ -331,5 +331,25 @@ TEST(Import, AConfigurationOfMegatronBridge) {
   EXPECT_THROW(static_cast<void>(read_bridge_config(read_yaml("a: 1\n", "c"), "c")), ConfigError);
 }
 
+// A recipe before set-up: the tokenizer has the vocabulary, mixed precision the gradients' format.
+TEST(Bridge, OfARecipeThatWasNotSetUp) {
+  const std::string text =
+      "model:\n  num_layers: 8\n  hidden_size: 512\n  num_attention_heads: 8\n"
+      "  seq_length: 2048\n  vocab_size: null\n"
+      "tokenizer:\n  tokenizer_type: NullTokenizer\n  vocab_size: 32000\n"
+      "mixed_precision:\n  bf16: true\n  grad_reduce_in_fp32: false\n"
+      "ddp:\n  grad_reduce_in_fp32: true\n  use_distributed_optimizer: true\n"
+      "train:\n  global_batch_size: 64\n  micro_batch_size: 2\n";
+  const Arguments values = read_bridge_config(read_yaml(text, "c"), "c");
+  EXPECT_EQ(values.at("grad_reduce_in_bf16"), std::vector<std::string>{"True"});
+  const PlanDocument d = import_arguments(values, 8, "c").document;
+  EXPECT_EQ(d.model.vocab, 32000);
+  EXPECT_EQ(d.plan.precision, Precision::bf16);
+  EXPECT_FALSE(read_bridge_config(read_yaml(text + "peft: null\n", "c"), "c").empty());
+  // LoRA
+  EXPECT_THROW((void)read_bridge_config(read_yaml(text + "peft:\n  dim: 32\n", "c"), "c"),
+               ConfigError);
+}
+
 }  // namespace
 }  // namespace pleat::interop_test
