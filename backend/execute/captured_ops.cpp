@@ -28,7 +28,9 @@ bool CapturedOps::takes(const Op& op, const OpSite* site) const {
   if (is_quantized(op.attr.math)) return false;
   const auto may_repeat = [&](TensorId id) {
     const Tensor& t = site->program->tensor(id);
-    return !is_quantized(t.dtype) && (!t.is_routed() || run_.program.workload.pad_to_capacity);
+    const bool one_size =
+        !t.is_routed() || run_.program.workload.pad_to_capacity || run_.rows.are_all_kept();
+    return !is_quantized(t.dtype) && one_size;
   };
   const auto repeats = entry_of(op.kind).repeats;
   return repeats != nullptr && repeats(op, run_) && std::ranges::all_of(op.in, may_repeat) &&

@@ -21,6 +21,8 @@ Execution::Execution(const Program& compiled, const TrainConfig& settings, const
       store(stage, computes, settings.poison,
             [this](const Tensor& t) { return windows.memory_of(t); }),
       scratch(computes, settings.poison),
+      device_load(computes, scratch, compiled.model.layers + 1 + compiled.model.mtp_layers,
+                  compiled.model.moe ? compiled.model.moe->experts : 0),
       rows(compiled, stage, rank, computes),
       shards(compiled, stage, rank),
       narrow(stage, store),

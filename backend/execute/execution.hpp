@@ -8,6 +8,7 @@
 
 #include "backend/data/batches.hpp"
 #include "backend/execute/bucket_shards.hpp"
+#include "backend/execute/device_load.hpp"
 #include "backend/execute/device_scratch.hpp"
 #include "backend/execute/narrow_weights.hpp"
 #include "backend/execute/routed_rows.hpp"
@@ -41,6 +42,7 @@ struct Execution {
   StepWindows windows;
   TensorStore store;
   DeviceScratch scratch;
+  DeviceLoad device_load;
 
   // What the host knows of them.
   RoutedRows rows;            // counts that routing decides

@@ -67,6 +67,7 @@ void Executor::run_step(int step, SpanRecorder* spans) {
   run_.step.lr = learning_rate(run_.config.schedule, run_.config.adamw.lr, run_.step.updates);
   run_.rows.begin_step();
   run_.step.load.clear();
+  run_.device_load.clear();
   for (std::size_t i = 0; i < stage.state.size(); ++i) {
     if (!persists(stage.state[i])) run_.store.forget_contents(TensorId{static_cast<int>(i)});
   }
@@ -81,6 +82,7 @@ void Executor::run_step(int step, SpanRecorder* spans) {
   if (run_.config.adjust_gradients) adjust_gradients();
   run_step_ops(stage.epilogue, true);
   run_.step.losses = own_losses();  // waits for the device
+  run_.device_load.add_to(run_.step.load);
   progress_.running.store(nullptr, kRelaxed);
 }
 
@@ -224,7 +226,7 @@ void Executor::capture(const execute::Call& call) {
   const execute::OpEntry& entry = execute::entry_of(call.op.kind);
   captured_->add(call);
   if (entry.learn == nullptr) return;
-  if (entry.learn_waits(call.op)) flush_captured();
+  if (entry.learn_waits(call.op, run_)) flush_captured();
   entry.learn(call, run_);
 }
 

@@ -20,6 +20,11 @@ View as_rows(const Call& c, View v) {
   return v;
 }
 
+// The host knows the sum of the counts, and each of them only the report wants to have.
+bool stay_on_device(const Call& c, const Execution& run) {
+  return run.rows.are_all_kept() && run.device.hidden(c.out[0].data);
+}
+
 Counts integers(View v) { return {v.i32(), static_cast<std::size_t>(v.elements())}; }
 
 }  // namespace
@@ -43,6 +48,9 @@ void drop_tokens(const Call& c, Execution& run) {
 void expert_counts(const Call& c, Execution& run) {
   if (c.op.attr.padded) return upload(c, run, c.out[0], fill_capacity);
   run.kernels.expert_counts(c.in[0], c.out[0]);
+  if (run.config.measure_load && stay_on_device(c, run)) {
+    run.kernels.count_load(c.in[0], run.device_load.of(layer_of_result(c).value));
+  }
 }
 
 void local_counts(const Call& c, Execution& run) {
@@ -86,6 +94,7 @@ void learn_kept(const Call& c, Execution& run) {
 
 void learn_counts(const Call& c, Execution& run) {
   if (c.op.attr.padded) return;
+  if (stay_on_device(c, run)) return run.rows.set_all_kept(c, c.in[0].elements());
   const Counts counts = run.rows.counts_on_host(c, c.op.out[0], c.out[0]);
   if (std::ssize(counts) == c.op.attr.experts) run.step.load.add(layer_of_result(c).value, counts);
   run.rows.set_kept(c, counts);

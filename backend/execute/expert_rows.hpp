@@ -22,7 +22,7 @@ void sort_chunks(const Call&, Execution&);
 void unsort_chunks(const Call&, Execution&);
 
 // The host learns how many rows the next operations have. It waits for the device's counts, unless
-// all experts are padded to their capacity.
+// all experts are padded to their capacity, or all rows stay and none come (RoutedRows).
 void learn_kept(const Call&, Execution&);    // after drop_tokens
 void learn_counts(const Call&, Execution&);  // after expert_counts
 

@@ -63,7 +63,10 @@ bool without_sinks(const Op& op, const Execution& run) {
 
 // --- results whose rows the host has
 
-bool has_counts_to_read(const Op& op) { return !op.attr.padded; }
+bool has_counts_to_read(const Op& op, const Execution&) { return !op.attr.padded; }
+bool has_unknown_counts(const Op& op, const Execution& run) {
+  return !op.attr.padded && !run.rows.are_all_kept();
+}
 
 View first_result(const Call& c) { return c.out[0]; }
 View padded_counts(const Call& c) { return c.op.attr.padded ? c.out[0] : View{}; }
@@ -148,7 +151,7 @@ OpEntry make_entry(OpKind kind) {
     case OpKind::expert_counts:
       return {.run = expert_counts,
               .learn = learn_counts,
-              .learn_waits = has_counts_to_read,
+              .learn_waits = has_unknown_counts,
               .hosts_rows = padded_counts,
               .fill = fill_capacity,
               .repeats = always};

@@ -15,7 +15,8 @@ struct OpEntry {
   // Tells the host what it has to know of the results before the next operation: counts of rows.
   // None: nothing.
   void (*learn)(const Call&, Execution&) = nullptr;
-  bool (*learn_waits)(const Op&) = nullptr;  // for the device: then the operation ends its graph
+  // Whether it waits for the device: then the operation ends its graph.
+  bool (*learn_waits)(const Op&, const Execution&) = nullptr;
   // The result whose rows the host has and the device gets in every step anew. None: no result.
   View (*hosts_rows)(const Call&) = nullptr;
   Fill fill = nullptr;  // writes those rows

@@ -67,6 +67,16 @@ Binding& RoutedRows::rows_of(const Call& c) {
   return of_step_[{c.site->microbatch.value, layer_of_result(c).value}];
 }
 
+bool RoutedRows::are_all_kept() const {
+  const ExpertMapping& grid = program_.plan.expert;
+  return grid.ep * grid.etp == 1 && program_.workload.capacity_factor <= 0;
+}
+
+void RoutedRows::set_all_kept(const Call& c, std::int64_t copies) {
+  Binding& rows = rows_of(c);
+  rows.kept = rows.routed = rows.gathered = copies;
+}
+
 void RoutedRows::set_kept(const Call& c, Counts kept) {
   Binding& rows = rows_of(c);
   rows.kept = std::accumulate(kept.begin(), kept.end(), std::int64_t{0});

@@ -34,6 +34,11 @@ class RoutedRows {
   [[nodiscard]] Counts counts_on_host(const Call&, TensorId, View);
   void forget(const InstanceKey&);  // the tensor's storage goes
 
+  // Whether routing decides only which expert gets a row, and not how many rows there are: nothing
+  // is dropped, and nobody to exchange with. Then the host knows the number without being told.
+  [[nodiscard]] bool are_all_kept() const;
+  void set_all_kept(const Call&, std::int64_t copies);  // of this rank's tokens
+
   // The layer's copies of this rank's tokens that are not dropped, by expert. Where there is nobody
   // to exchange rows with they are those received, and those computed.
   void set_kept(const Call&, Counts);

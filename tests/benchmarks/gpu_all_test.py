@@ -217,7 +217,7 @@ class GpuAll(Tree):
 class HalfAnHour(Tree):
     """A machine that is lent for commands of DEADLINE seconds, with little time for what takes minutes there. After
     a command nothing is left but the output folder; the first command is killed before its time."""
-    DEADLINE, WORK = 5, "0.05"
+    DEADLINE, WORK = 6, "0.02"
 
     def command(self, number, kill_after=None):
         """Status (None: killed), seconds, calls: in a bare tree, from the archive that the last command has left."""

@@ -19,10 +19,10 @@ CUDNN = {"attention": {4096: 591, 8192: 644, 16384: 673, 32768: 688},
          "attention_bwd in any order": {4096: 474, 8192: 541, 16384: 579, 32768: 581}}
 MODELS = ["mixtral", "qwen3", "deepseek"]
 KINDS = {"bf16": "eager", "graphs": "graphs", "order": "eager in any order", "batch32": "in any order, 32 sequences",
-         "fp8": "fp8"}
+         "whole": "one graph", "fp8": "fp8"}
 # Like with like: of Pleat's kinds the fastest, PyTorch's run, and what both have in common. PyTorch's usual run adds up
 # attention's gradients in any order.
-BESIDE_TORCH = [(("order",), "", "in any order"), (("bf16", "graphs"), "-deterministic", "the same bits every time"),
+BESIDE_TORCH = [(("order",), "", "in any order"), (("bf16", "graphs", "whole"), "-deterministic", "the same bits every time"),
                 (("batch32",), "-batch32", "in any order, 32 sequences a step")]
 GROUPED = ["grouped forward", "grouped dgrad", "grouped wgrad"]
 ROWS = ["rms_norm", "rms_norm_bwd", "rms_norm+residual", "rms_norm_bwd+residual", "swiglu", "swiglu_bwd", "rope",

@@ -119,8 +119,33 @@ TEST(Graph, OfAStepIsOne) {
   for (const char* name : {"drop", "permute", "experts.fc1", "unpermute"}) {
     EXPECT_TRUE(experts.contains(name)) << name;
   }
-  replayed(small_mla(), CudaGraph::full_iteration);  // as routing decides
-  EXPECT_GT(graphs.captured, 1);
+  // As routing decides: on one rank the number of rows is known all the same.
+  const std::set<std::string> routed = replayed(small_mla(), CudaGraph::full_iteration);
+  EXPECT_EQ(graphs.captured, 1);
+  for (const char* name : {"counts", "permute", "experts.fc1", "experts.fc1.wgrad", "unpermute"}) {
+    EXPECT_TRUE(routed.contains(name)) << name;
+  }
+}
+
+// Nobody asks the device how many rows an expert has before the step's end.
+TEST(Graph, LoadsOfExpertsAreCountedOnTheDevice) {
+  Plan plan = fp32_plan();
+  TrainConfig config = small_config(kSteps);
+  config.poison = config.measure_margin = false;
+  config.captures_graphs = config.measure_load = true;
+  skew(config);
+  const TrainResult here = run(small_mla(), plan, config);
+  for (const CudaGraph scope : {CudaGraph::none, CudaGraph::full_iteration}) {
+    plan.cuda_graph = scope;
+    config.make_device = checking_device;
+    const TrainResult there = run(small_mla(), plan, config);
+    expect_same(there, here);
+    ASSERT_EQ(there.steps.size(), here.steps.size());
+    for (std::size_t s = 0; s < here.steps.size(); ++s) {
+      EXPECT_FALSE(here.steps[s].expert_loads.empty());
+      EXPECT_EQ(there.steps[s].expert_loads, here.steps[s].expert_loads) << s;
+    }
+  }
 }
 
 // Gradients are summed after the graph.
