@@ -142,7 +142,8 @@ Ran run_python(const std::string& python, const std::vector<std::string>& argume
   }
   // It closed its answer without one, so it is about to end; what it says last is its reason.
   pollfd last{noise.read_end(), POLLIN, 0};
-  while (ends[0].fd < 0 && poll(&last, 1, kLastWords) > 0 && take(last.fd, ran.noise))
+  while (ends[0].fd < 0 && Clock::now() < end && poll(&last, 1, kLastWords) > 0 &&
+         take(last.fd, ran.noise))
     if (ran.noise.size() > 2 * kMostNoise) ran.noise.erase(0, ran.noise.size() - kMostNoise);
   kill(-child, SIGKILL);  // with what it started; one that has ended keeps how it did
   while (waitpid(child, &ran.status, 0) < 0 && errno == EINTR) {
