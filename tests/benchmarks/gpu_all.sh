@@ -382,7 +382,7 @@ do_compare() {
     # shellcheck disable=SC2046
     timed "predict-$model" 120 "$(program pleat)" predict --model "$out/$model.json" --cluster "$cluster" --gpus 1 \
       --runtime pleat --seq-len 4096 --global-batch 8 --micro-batch "$(micro_batch "$model")" --precision bf16 \
-      --force --trace "$out/predict-$model.trace.json" $(profile_options)
+      --force --trace "$out/predict-$model.trace.json" --json $(profile_options)
     timed "compare-$model" 60 "$(program pleat)" compare "$out/train-$model-bf16.trace.json" \
       "$out/predict-$model.trace.json" --rows 60
   done

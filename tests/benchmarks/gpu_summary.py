@@ -270,7 +270,9 @@ def add_training(t, out):
             mfu[model] = (out.rate(f"{model}-{max(wide)[1]}", "mfu"), KINDS[max(wide)[1]])
         run = out.train(f"{model}-bf16")
         if run and "measured" in run:
-            steps.append((abs(run["predicted"]["step_s"] / run["measured"]["step_s"] - 1), model))
+            # With the profile that was calibrated after the training, where there is one.
+            predicted = (last_object(out.path(f"predict-{model}.txt")) or run["predicted"])["step_s"]
+            steps.append((abs(predicted / run["measured"]["step_s"] - 1), model))
         for kind in KINDS:
             run = out.train(f"{model}-{kind}") or {}
             used = run.get("measured", {}).get("device_bytes")

@@ -147,6 +147,8 @@ class Summary(unittest.TestCase):
         self.assertEqual(self.row("fp8 against bf16, tokens/s")[1], "MISSED")
         self.assertEqual(self.row("200 steps of bf16 against fp32's losses"), ("1.20%", "MISSED"))
         self.assertEqual(self.row("predicted step time"), ("4.0% (mixtral), worst of 3", "met"))
+        self.write("predict-mixtral.txt", "note", json.dumps({"step_s": 1.02}, indent=1))
+        self.assertEqual(self.row("predicted step time"), ("2.0% (mixtral), worst of 3", "met"))
         self.assertEqual(self.row("predicted device memory"), ("2.0% (mixtral-bf16), without qwen3, deepseek", "MISSED"))
 
     def test_calibration_and_steps(self):
