@@ -44,8 +44,8 @@ class CountedLayers {
   [[nodiscard]] int index_of(const LayerVariant&) const;  // -1: it is not among them
   // The decoder layer that occurs most often.
   [[nodiscard]] std::size_t most_frequent() const { return most_frequent_; }
-  // The decoder layers that occur often, most often first: of their pairs the time is worked out, of
-  // other pairs the compute alone is counted.
+  // The decoder layers that occur often, most often first: of their pairs the time is worked out,
+  // of other pairs the compute alone is counted.
   [[nodiscard]] const std::vector<std::size_t>& frequent() const { return frequent_; }
   // The layer whose bound is used for this one: for multi-token prediction its decoder layer, else
   // itself.
