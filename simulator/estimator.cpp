@@ -65,6 +65,22 @@ class Estimator::Memory {
     return found;
   }
 
+  Limited up_to(Seconds limit, const Plan& plan) {
+    Limited found;
+    price(plan, [&](const auto& at_clock) {
+      int clock = kClockSteps;
+      if (slows()) {
+        const StepEstimate burst = at_clock(kClockSteps, StepDetail::duty);
+        found.least = burst.step;
+        if (found.least > limit) return;
+        clock = sustained_clock(burst_.sustained_clock, burst);
+      }
+      found.estimate = at_clock(clock, StepDetail::whole);
+      found.least = found.estimate->step;
+    });
+    return found;
+  }
+
   int clock(const Plan& plan) {
     int found = kClockSteps;
     price(plan, [&](const auto& at_clock) { found = settled_clock(at_clock); });
@@ -143,9 +159,12 @@ class Estimator::Memory {
     });
   }
 
+  // Whether busy matrix units lower the clock.
+  [[nodiscard]] bool slows() const { return burst_.sustained_clock.duty_slope > 0; }
+
   template <class AtClock>
   int settled_clock(const AtClock& at_clock) {
-    if (burst_.sustained_clock.duty_slope <= 0) return kClockSteps;
+    if (!slows()) return kClockSteps;
     return sustained_clock(burst_.sustained_clock, at_clock(kClockSteps, StepDetail::duty));
   }
 
@@ -271,6 +290,10 @@ Estimator::Estimator(ModelSpec model, WorkloadSpec workload, ClusterSpec cluster
 Estimator::~Estimator() = default;
 
 StepEstimate Estimator::operator()(const Plan& plan) const { return memory_->estimate(plan); }
+
+Estimator::Limited Estimator::up_to(Seconds limit, const Plan& plan) const {
+  return memory_->up_to(limit, plan);
+}
 
 int Estimator::clock(const Plan& plan) const { return memory_->clock(plan); }
 

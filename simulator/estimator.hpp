@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "simulator/estimate.hpp"
 #include "simulator/step_timeline.hpp"
@@ -38,6 +39,15 @@ class Estimator {
 
   // The plan must satisfy every named constraint. Several threads may call it at once.
   [[nodiscard]] StepEstimate operator()(const Plan&) const;
+
+  // The same, for who wants to know only what takes no longer than `limit`. The step at the burst
+  // clock costs half of an estimate and none is shorter, so where that is longer the rest is left
+  // out: then there is no estimate, and `least` is that step.
+  struct Limited {
+    Seconds least;
+    std::optional<StepEstimate> estimate;
+  };
+  [[nodiscard]] Limited up_to(Seconds limit, const Plan&) const;
 
   // For plans that hardly differ, such as those of a local search: the clock at which a plan's step
   // is timed (kClockSteps), and the step of another one at that clock, which costs a third of an

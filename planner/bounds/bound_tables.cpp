@@ -42,9 +42,11 @@ const BoundTable::Shape& BoundTable::shape_of(const PlanParts& parts, const Plan
       bool whole = true;
       for (const auto& chunk : stage.chunks) {
         std::vector<int> counts(all.size());
+        int decoders = 0;
         for (const PlacedLayer& placed : chunk) {
-          const int layer =
-              counted.index_of(stage.variants[static_cast<std::size_t>(placed.variant)]);
+          const LayerVariant& variant = stage.variants[static_cast<std::size_t>(placed.variant)];
+          const int layer = counted.index_of(variant);
+          decoders += is_decoder(variant) ? 1 : 0;
           const auto index = static_cast<std::size_t>(layer);
           whole = whole && layer >= 0 && counted.stand_in(index) == index;
           if (layer < 0) continue;
@@ -52,9 +54,16 @@ const BoundTable::Shape& BoundTable::shape_of(const PlanParts& parts, const Plan
           ++all[index];
         }
         const Counts list = present(counts);
-        const auto known = std::ranges::find(shape->kinds, list);
-        kind_of.push_back(static_cast<std::size_t>(known - shape->kinds.begin()));
-        if (known == shape->kinds.end()) shape->kinds.push_back(list);
+        std::size_t kind = 0;
+        while (kind < shape->kinds.size() &&
+               (shape->kinds[kind] != list || shape->decoders[kind] != decoders)) {
+          ++kind;
+        }
+        kind_of.push_back(kind);
+        if (kind == shape->kinds.size()) {
+          shape->kinds.push_back(list);
+          shape->decoders.push_back(decoders);
+        }
       }
       shape->of_stage.push_back(present(all));
       shape->whole.push_back(whole);

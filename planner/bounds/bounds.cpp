@@ -99,9 +99,18 @@ BoundTable::Pipeline BoundTable::pipeline(const Plan& plan, const Sources& from)
   std::vector<ChunkBound> kinds;
   kinds.reserve(shape.kinds.size());
   Seconds transfer;
-  for (const Counts& counts : shape.kinds) {
+  for (std::size_t k = 0; k < shape.kinds.size(); ++k) {
     ChunkBound& chunk = kinds.emplace_back();
-    for (const auto& [i, count] : counts) {
+    chunk.layers = shape.decoders[k];
+    bool first = true;
+    for (const auto& [i, count] : shape.kinds[k]) {
+      if (is_decoder(shape.counted->variants()[i])) {
+        for (std::size_t p = 0; p < 2; ++p) {
+          Seconds& least = chunk.least_alone[p];
+          least = first ? times[i].alone[p] : std::min(least, times[i].alone[p]);
+        }
+        first = false;
+      }
       transfer = std::max(transfer, from.layers[i].send);
       for (std::size_t p = 0; p < 2; ++p) {
         chunk.pass[p] += times[i].pass[p] * count;
@@ -130,7 +139,11 @@ BoundTable::Pipeline BoundTable::pipeline(const Plan& plan, const Sources& from)
   const Schedule schedule = schedule_of(plan, problem_.workload);
   const SplitOrder* const order =
       splits_backward(plan.schedule) ? &order_of(schedule) : nullptr;
-  return {earliest_finish(schedule, chunks, transfer, order), std::move(passes)};
+  const PassOrder known{.waits_for_sends = runtime_ == Runtime::megatron,
+                        .paired = from.one_group && plan.overlap.expert_parallel,
+                        .smaller_groups = !from.one_group,
+                        .cutoff = from.near};
+  return {earliest_finish(schedule, chunks, transfer, order, known), std::move(passes)};
 }
 
 BoundTable::Slowdown BoundTable::slowdown_of(const Plan& plan, std::size_t stages) const {
@@ -196,23 +209,27 @@ Seconds BoundTable::at_highest_clock(const PlanParts& parts, const Plan& of_laye
                                      const Plan& plan, BoundScope scope, Seconds cutoff,
                                      CompiledLayers& compiled, const StepOf& step_of) {
   const Layers& layers = layers_of(parts, of_layers, scope, 0, compiled);
-  const Seconds bound = step_of(layers);
-  if (bound > cutoff) return bound;
+  const Seconds roughly = step_of(layers, Seconds(0));
+  if (roughly > cutoff) return roughly;
   const int clock = highest_clock(plan, shape_of(parts, of_layers), layers, cutoff);
-  if (clock >= kClockSteps) return bound;
+  if (clock >= kClockSteps) return std::isinf(cutoff.base()) ? roughly : step_of(layers, cutoff);
   const double limit = cutoff.base();
   const Seconds excluded(std::nextafter(limit, 2 * limit));
   const Layers& slower = layers_of(parts, of_layers, scope, clock, compiled);
-  return std::max(bound, std::min(excluded, step_of(slower)));
+  return std::max(roughly, std::min(excluded, step_of(slower, cutoff)));
 }
 
 Seconds BoundTable::own_step(const Plan& of_layers, const PlanParts& parts, const Plan& plan,
                              Seconds cutoff, bool passes, CompiledLayers& compiled) {
   const Shape& shape = shape_of(parts, of_layers);
   return at_highest_clock(parts, of_layers, plan, BoundScope::setting, cutoff, compiled,
-                          [&](const Layers& layers) {
+                          [&](const Layers& layers, Seconds near) {
                             return step(plan, parts,
-                                        {.shape = shape, .layers = layers, .passes = passes});
+                                        {.shape = shape,
+                                         .layers = layers,
+                                         .passes = passes,
+                                         .one_group = true,
+                                         .near = near});
                           });
 }
 
@@ -224,8 +241,9 @@ PlanBounds BoundTable::mesh(const Plan& plan, const StateChoices& state, Seconds
   put_shards(lean.sharding, 0, lean);
   CompiledLayers compiled;
   const Seconds time = at_highest_clock(
-      parts, plan, plan, BoundScope::mesh, cutoff, compiled, [&](const Layers& layers) {
-        const Pipeline stages = pipeline(plan, {.shape = shape, .layers = layers});
+      parts, plan, plan, BoundScope::mesh, cutoff, compiled,
+      [&](const Layers& layers, Seconds near) {
+        const Pipeline stages = pipeline(plan, {.shape = shape, .layers = layers, .near = near});
         return outside_pipeline(plan, *std::ranges::max_element(stages.finish), stages);
       });
   const Layers& layers = layers_of(parts, plan, BoundScope::mesh);
@@ -257,8 +275,10 @@ Seconds BoundTable::whole_mesh(const Plan& plan, const StateChoices& state, Seco
   const Shape& shape = shape_of(parts, plan);
   CompiledLayers compiled;
   return at_highest_clock(
-      parts, plan, plan, BoundScope::mesh, cutoff, compiled, [&](const Layers& layers) {
-        return least_step(plan, state, parts, {.shape = shape, .layers = layers});
+      parts, plan, plan, BoundScope::mesh, cutoff, compiled,
+      [&](const Layers& layers, Seconds near) {
+        return least_step(plan, state, parts,
+                          {.shape = shape, .layers = layers, .near = near});
       });
 }
 
@@ -295,9 +315,10 @@ Seconds BoundTable::graph(const Plan& plan, CudaGraph graph, const StateChoices&
   const Shape& shape = shape_of(parts, plan);
   CompiledLayers compiled;
   return at_highest_clock(
-      parts, plan, plan, BoundScope::mesh, cutoff, compiled, [&](const Layers& layers) {
+      parts, plan, plan, BoundScope::mesh, cutoff, compiled,
+      [&](const Layers& layers, Seconds near) {
         return least_step(plan, state, parts,
-                          {.shape = shape, .layers = layers, .host = &graph});
+                          {.shape = shape, .layers = layers, .host = &graph, .near = near});
       });
 }
 
@@ -307,11 +328,14 @@ Seconds BoundTable::exchange(const Plan& reference, const StateChoices& state, S
   const Shape& shape = shape_of(parts, ordered);
   CompiledLayers compiled;
   return at_highest_clock(
-      parts, ordered, ordered, BoundScope::family, cutoff, compiled, [&](const Layers& layers) {
-        Sources from{.shape = shape, .layers = layers, .host = &ordered.cuda_graph};
+      parts, ordered, ordered, BoundScope::family, cutoff, compiled,
+      [&](const Layers& layers, Seconds near) {
+        Sources from{.shape = shape, .layers = layers, .host = &ordered.cuda_graph,
+                     .near = near};
         const Seconds time = least_step(ordered, state, parts, from);
         if (time > cutoff || exchanges_hide(layers)) return time;
         from.exchanges = true;
+        from.near = Seconds(0);
         return std::max(time, least_step(ordered, state, parts, from));
       });
 }
@@ -346,11 +370,14 @@ Seconds BoundTable::family_step(const Plan& ordered, const PlanParts& parts, con
   const Shape& shape = shape_of(parts, ordered);
   CompiledLayers compiled;
   return at_highest_clock(
-      parts, ordered, plan, BoundScope::family, cutoff, compiled, [&](const Layers& layers) {
-        Sources from{.shape = shape, .layers = layers, .host = &ordered.cuda_graph};
+      parts, ordered, plan, BoundScope::family, cutoff, compiled,
+      [&](const Layers& layers, Seconds near) {
+        Sources from{.shape = shape, .layers = layers, .host = &ordered.cuda_graph,
+                     .near = near};
         const Seconds time = step(plan, parts, from);
         if (time > cutoff || exchanges_hide(layers)) return time;
         from.exchanges = true;
+        from.near = Seconds(0);
         return std::max(time, step(plan, parts, from));
       });
 }

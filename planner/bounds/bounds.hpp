@@ -5,6 +5,8 @@
 // to them.
 #pragma once
 
+#include <limits>
+
 #include "planner/bounds/choice_bounds.hpp"
 #include "planner/bounds/layer_bounds.hpp"
 #include "planner/bounds/pipeline_bound.hpp"
@@ -118,6 +120,7 @@ class BoundTable {
   struct Shape {
     const CountedLayers* counted = nullptr;
     std::vector<Counts> kinds;                       // of chunks that differ
+    std::vector<int> decoders;                       // by kind: decoder layers in all
     std::vector<std::vector<std::size_t>> kind_of;   // [stage][chunk]
     std::vector<Counts> of_stage;                    // all its chunks
     std::vector<bool> whole;  // by stage: nothing is left out, or counted as something smaller
@@ -130,8 +133,8 @@ class BoundTable {
   const Layers& layers_of(const PlanParts&, const Plan&, BoundScope, int clock,  // 0: burst
                           CompiledLayers&);
   const Profile& profile_at(int clock);
-  // step_of(layers) at the highest clock of a plan that takes no longer than `cutoff`. `layers_of`:
-  // whose layers.
+  // step_of(layers, Sources::near) at the highest clock of a plan that takes no longer than
+  // `cutoff`. `layers_of`: whose layers.
   template <class StepOf>
   [[nodiscard]] Seconds at_highest_clock(const PlanParts&, const Plan& layers_of, const Plan&,
                                          BoundScope, Seconds cutoff, CompiledLayers&,
@@ -145,6 +148,9 @@ class BoundTable {
     const CudaGraph* host = nullptr;  // added
     bool exchanges = false;           // of experts instead of time
     bool passes = false;  // `layers` are the plan's own: passes hide only what they take
+    // The bound is of one plan and not of all groups of microbatches up to the plan's.
+    bool one_group = false;
+    Seconds near{std::numeric_limits<double>::infinity()};  // PassOrder's cutoff
   };
   // A pass of one layer, by LayerCount::layer.
   [[nodiscard]] std::vector<ChunkBound> layer_times(const Sources&) const;

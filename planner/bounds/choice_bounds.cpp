@@ -234,7 +234,8 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
       slows ? layers_of(parts, ordered, BoundScope::family, clock, compiled) : burst;
   const Seconds excluded(slows ? std::nextafter(cutoff.base(), 2 * cutoff.base())
                                : std::numeric_limits<double>::infinity());
-  const Sources from{.shape = shape, .layers = layers, .host = &ordered.cuda_graph};
+  const Sources from{.shape = shape, .layers = layers, .host = &ordered.cuda_graph,
+                     .near = cutoff};
   const ChunkTables chunks =
       chunk_tables(shape, layers, savings_of_layers(parts, *shape.counted), ways);
   const std::vector<StageSums> stages = sum_stages(plan, order, from);

@@ -9,9 +9,10 @@
 namespace pleat {
 namespace {
 
-bool is_decoder(const LayerVariant& v) {
-  return v.kind == LayerKind::dense || v.kind == LayerKind::moe;
-}
+// A layer is frequent that occurs this share as often as the most frequent one. So many at most:
+// bounds price a pair for every two of them.
+constexpr std::int64_t kOften = 8;
+constexpr std::size_t kMostFrequent = 3;
 
 // The compute time of a pass, which is the same in a pair.
 Seconds busy_compute(const PassCost& pass) {
@@ -33,18 +34,24 @@ Seconds least_backward(const LayerCosts& c, bool splits) {
 }
 
 // Shares the time of pairs among their two passes. Each pass gets a time u such that the pass alone
-// takes at least u, and every pair takes at least the sum of its two u. Pairs of the most frequent
-// layer with itself are shared exactly; for pairs with other layers the compute time is taken.
-void share_pairs(const std::vector<LayerVariant>& variants, const std::vector<LayerCosts>& costs,
-                 bool splits, std::size_t first, Seconds pair, std::vector<LayerBound>& bounds) {
+// takes at least u, and every pair takes at least the sum of its two u. `pairs`: by the places of
+// two layers in `frequent`; for pairs with other layers the compute time is taken.
+void share_pairs(const CountedLayers& layers, const std::vector<LayerCosts>& costs, bool splits,
+                 const std::vector<Seconds>& pairs, std::vector<LayerBound>& bounds) {
   struct Share {
     std::size_t layer;
     Seconds forward, backward;
   };
+  const std::vector<LayerVariant>& variants = layers.variants();
+  const std::vector<std::size_t>& frequent = layers.frequent();
   std::vector<Share> shares;
+  const auto place_of = [&](std::size_t layer) {
+    return static_cast<std::size_t>(std::ranges::find(frequent, layer) - frequent.begin());
+  };
   const auto least = [&](std::size_t f, std::size_t b) {
-    return f == first && b == first
-               ? pair
+    const std::size_t forward = place_of(f), backward = place_of(b);
+    return forward < frequent.size() && backward < frequent.size()
+               ? pairs[forward * frequent.size() + backward]
                : busy_compute(costs[f].forward) + busy_compute(costs[b].backward);
   };
   const auto take = [&](std::size_t i) {
@@ -64,13 +71,17 @@ void share_pairs(const std::vector<LayerVariant>& variants, const std::vector<La
     bounds[i].alone[0] = costs[i].forward.time - forward;
     bounds[i].alone[1] = costs[i].backward.time - backward;
   };
-  take(first);
+  for (const std::size_t i : frequent) take(i);
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    if (i != first && is_decoder(variants[i])) take(i);
+    if (place_of(i) == frequent.size() && is_decoder(variants[i])) take(i);
   }
 }
 
 }  // namespace
+
+bool is_decoder(const LayerVariant& v) {
+  return v.kind == LayerKind::dense || v.kind == LayerKind::moe;
+}
 
 CountedLayers::CountedLayers(const ModelSpec& model, const WorkloadSpec& workload) {
   for (std::int64_t l = 0; l < model.layers; ++l) add(decoder_variant(model, workload, l));
@@ -103,6 +114,13 @@ void CountedLayers::add(const LayerVariant& v) {
 void CountedLayers::finish(const ModelSpec& model, const WorkloadSpec& workload) {
   most_frequent_ =
       static_cast<std::size_t>(std::ranges::max_element(occur_) - occur_.begin());
+  const std::int64_t most = occur_[most_frequent_];
+  for (std::size_t i = 0; i < occur_.size(); ++i) {
+    if (occur_[i] * kOften >= most) frequent_.push_back(i);
+  }
+  std::ranges::stable_sort(frequent_, std::ranges::greater{},
+                           [&](std::size_t i) { return occur_[i]; });
+  if (frequent_.size() > kMostFrequent) frequent_.resize(kMostFrequent);
   const bool mtp = model.mtp_layers > 0;
   for (std::int64_t d = 0; d < model.mtp_layers; ++d) {
     const LayerVariant depth = prediction_variant(model, workload, d);
@@ -171,9 +189,13 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
     if (layers.stand_in(i) != i) bounds[i] = bounds[layers.stand_in(i)];
   }
   if (scope == BoundScope::setting && passes.paired) {
-    const std::size_t first = layers.most_frequent();
-    const Seconds pair = library.pair(variants[first], variants[first], clock, profile).time;
-    share_pairs(variants, costs, passes.split, first, pair, bounds);
+    std::vector<Seconds> pairs;
+    for (const std::size_t f : layers.frequent()) {
+      for (const std::size_t b : layers.frequent()) {
+        pairs.push_back(library.pair(variants[f], variants[b], clock, profile).time);
+      }
+    }
+    share_pairs(layers, costs, passes.split, pairs, bounds);
   }
   return bounds;
 }

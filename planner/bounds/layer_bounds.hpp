@@ -44,6 +44,9 @@ class CountedLayers {
   [[nodiscard]] int index_of(const LayerVariant&) const;  // -1: it is not among them
   // The decoder layer that occurs most often.
   [[nodiscard]] std::size_t most_frequent() const { return most_frequent_; }
+  // The decoder layers that occur often, most often first: of their pairs the time is worked out,
+  // of other pairs the compute alone is counted.
+  [[nodiscard]] const std::vector<std::size_t>& frequent() const { return frequent_; }
   // The layer whose bound is used for this one: for multi-token prediction its decoder layer, else
   // itself.
   [[nodiscard]] std::size_t stand_in(std::size_t layer) const;
@@ -55,6 +58,7 @@ class CountedLayers {
   std::vector<LayerVariant> variants_;
   std::vector<std::int64_t> occur_;  // of each
   std::size_t most_frequent_ = 0;
+  std::vector<std::size_t> frequent_;
   std::vector<std::size_t> mtp_inner_;  // by depth
 };
 
@@ -64,6 +68,9 @@ struct PassKinds {
   bool paired = false;
   bool split = false;   // backward passes whole or in halves: the bound holds for both
 };
+
+// A layer that runs in pairs where a schedule pairs passes.
+[[nodiscard]] bool is_decoder(const LayerVariant&);
 
 // For each of CountedLayers::variants. The library keeps what it compiles. `clock` is that of the
 // profile.

@@ -14,13 +14,22 @@
 //
 // Ways pass every virtual stage between, with a transfer each. Where W + 2 > mv, all forward passes
 // precede all backward ones and there is no middle. Without interleaving F_{j+W+1} also waits for
-// B_j, which follows F_j a whole way through the later stages and back later.
+// B_j, which follows F_j a whole way through the later stages and back later. With it, chunks that
+// are not equal make the middle longer (pipeline_loop.hpp).
+//
+// Each sum of a lead, the middle and a drain is the smaller the larger the groups of microbatches
+// are, because passes move from the middle to where those of other stages count instead. So the
+// largest group's is a bound for all, with what the others have to wait besides: for sends as few
+// as the smallest group has, and for unequal chunks the least of all groups.
 #include "planner/bounds/pipeline_bound.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 
+#include "planner/bounds/pipeline_loop.hpp"
 #include "planner/bounds/split_order.hpp"
 
 namespace pleat {
@@ -41,8 +50,9 @@ std::int64_t first_of_chunk(const Schedule& s, std::int64_t slots, int chunk) {
 class OneForwardOneBackward {
  public:
   OneForwardOneBackward(const Schedule& schedule, std::span<const ChunkBound> chunks,
-                        Seconds transfer)
+                        Seconds transfer, const PassOrder& order)
       : s_(schedule),
+        order_(order),
         chunks_(chunks),
         transfer_(transfer),
         stages_(schedule.pp),
@@ -50,18 +60,82 @@ class OneForwardOneBackward {
     sum_ways();
   }
 
+  // As if chunks were equal.
   std::vector<Seconds> run() {
     if (groups_are_full(s_)) warm_.resize(static_cast<std::size_t>(s_.vpp));
+    return finish_of_stages({}, 0);
+  }
+
+  // The same with the rounds of the busiest stage, after run() gave `equal`; that where they do not
+  // lift it near the cutoff.
+  std::vector<Seconds> run_unequal(std::vector<Seconds> equal) {
+    if (s_.vpp == 1 || !groups_are_full(s_) || equal.front() > order_.cutoff) return equal;
+    int busiest = 0;
+    Seconds most;
+    for (int s = 0; s < stages_; ++s) {
+      const Seconds work = all_work(s, kForward) + all_work(s, kBackward);
+      if (work > most) busiest = s;
+      most = std::max(most, work);
+    }
+    Schedule schedule = s_;
+    schedule.paired = order_.paired;
+    if (order_.smaller_groups) schedule.group = s_.pp;  // the smallest first: it costs the least
+    std::optional<Seconds> longer;
+    for (bool last = false; !last; schedule.group *= 2) {
+      last = !order_.smaller_groups || schedule.group >= s_.group;
+      if (last) schedule.group = s_.group;
+      const auto rounds = static_cast<double>(steady_rounds(schedule, Stage{busiest}));
+      const auto length = static_cast<double>(group_of(schedule));
+      if (is_far_below(equal.front() + uneven(busiest) * (length * rounds))) return equal;
+      const Seconds own = longer_rounds(schedule, chunks_, transfer_, Stage{busiest}).total();
+      longer = longer ? std::min(*longer, own) : own;
+      if (is_far_below(equal.front() + *longer)) return equal;
+    }
+    return finish_of_stages(*longer, busiest);
+  }
+
+ private:
+  // The step, too, will hardly be above the cutoff.
+  [[nodiscard]] bool is_far_below(Seconds finish) const {
+    constexpr double kNear = 0.93;
+    return std::isfinite(order_.cutoff.base()) && finish < order_.cutoff * kNear;
+  }
+
+  // How much longer a microbatch may take in all chunks than the work of the stage, but for
+  // transfers.
+  [[nodiscard]] Seconds uneven(int stage) const {
+    Seconds sum, alone;
+    int fewest = chunks_.front().layers, most = fewest;
+    for (int c = 0; c < s_.vpp; ++c) {
+      Seconds longest[2];
+      for (int s = 0; s < stages_; ++s) {
+        const ChunkBound& chunk = at(s, c);
+        fewest = std::min(fewest, chunk.layers);
+        most = std::max(most, chunk.layers);
+        for (const std::size_t pass : {kForward, kBackward}) {
+          longest[pass] = std::max(longest[pass], chunk.pass[pass]);
+          alone = std::max(alone, chunk.least_alone[pass]);
+        }
+      }
+      for (const std::size_t pass : {kForward, kBackward}) {
+        sum += longest[pass] - at(stage, c).pass[pass];
+      }
+    }
+    if (order_.paired) sum += alone * ((most - fewest) * s_.vpp);
+    return sum;
+  }
+
+  // The middle of one stage takes `longer`.
+  std::vector<Seconds> finish_of_stages(Seconds longer, int of) {
     std::vector<Seconds> finish(static_cast<std::size_t>(stages_));
     Seconds latest;  // of the first stage, after the stages from here on
     for (int s = stages_ - 1; s >= 0; --s) {
-      latest = std::max(latest, first_stage_after(s));
+      latest = std::max(latest, first_stage_after(s, s == of ? longer : Seconds(0)));
       finish[static_cast<std::size_t>(s)] = latest - chunk0_way(s, kBackward);
     }
     return finish;
   }
 
- private:
   [[nodiscard]] const ChunkBound& at(int stage, int chunk) const {
     return chunks_[static_cast<std::size_t>(stage * s_.vpp + chunk)];
   }
@@ -96,8 +170,9 @@ class OneForwardOneBackward {
     return way_alone(stage, pass);  // chunk 0 of stage i is virtual stage i
   }
 
-  // When the first stage is done, at the earliest, for what stage `s` has to do.
-  [[nodiscard]] Seconds first_stage_after(int s) {
+  // When the first stage is done, at the earliest, for what stage `s` has to do;
+  // its middle takes so much longer than its passes.
+  [[nodiscard]] Seconds first_stage_after(int s, Seconds longer) {
     const std::int64_t all = std::int64_t{s_.microbatches} * s_.vpp;
     const Seconds in = chunk0_way(s, kForward), out = chunk0_way(s, kBackward);
     const int last = virtual_ - 1, own = (s_.vpp - 1) * stages_ + s;  // of its last chunk
@@ -111,18 +186,26 @@ class OneForwardOneBackward {
     }
 
     count_first(warm);
-    const Seconds begins = in + first_work(s, kForward);
-    const Seconds drains = first_work(s, kBackward) + out;
+    // What the last pass sends is on the way out.
+    const Seconds last_send = s > 0 && order_.waits_for_sends ? transfer_ : Seconds(0);
+    const Seconds begins = in + first_work(s, kForward) + sends(s, kForward);
+    const Seconds drains = first_work(s, kBackward) + sends(s, kBackward) - last_send + out +
+                           send_between(s, kForward);
     if (warm < all) {
-      const Seconds middle = rest_work(s, kForward) + rest_work(s, kBackward);
+      const Seconds middle = rest_work(s, kForward) + rest_work(s, kBackward) + longer +
+                             send_between(s, kForward) * static_cast<double>(all - warm - 1) +
+                             send_between(s, kBackward) * static_cast<double>(all - warm);
       const Seconds bound = std::max(begins, turn) + middle + std::max(drains, end);
       return s_.vpp == 1 ? std::max(bound, cycles(s)) : bound;
     }
+    // Then no slot counts as waiting for what it sends.
+    const Seconds alone_begins = in + first_work(s, kForward);
+    const Seconds alone_drains = first_work(s, kBackward) + out;
     const std::int64_t before = std::int64_t{s_.vpp - 1} * (s_.vpp == 1 ? 1 : group());
     count_first(std::min(before, all));
     const Seconds forward =
-        std::max(begins, way_alone(own, kForward) + rest_work_alone(s, kForward));
-    return std::max(std::max(forward, turn) + drains, forward + end);
+        std::max(alone_begins, way_alone(own, kForward) + rest_work_alone(s, kForward));
+    return std::max(std::max(forward, turn) + alone_drains, forward + end);
   }
 
   [[nodiscard]] int group() const { return s_.group > 0 ? s_.group : s_.pp; }
@@ -155,6 +238,24 @@ class OneForwardOneBackward {
       return alone(chunk, pass) * static_cast<double>(s_.microbatches - first);
     });
   }
+  // How long the stage waits for what the slots that were counted send, one direction after the
+  // other: to the next virtual stage, or to the one before.
+  [[nodiscard]] Seconds sends(int s, std::size_t pass) const {
+    if (!order_.waits_for_sends) return {};
+    const bool end = s == (pass == kForward ? stages_ - 1 : 0);
+    const int none = !end ? -1 : pass == kForward ? s_.vpp - 1 : 0;  // chunk that sends nothing
+    Schedule smallest = s_;  // which warms up for the fewest slots
+    if (order_.smaller_groups && s_.vpp > 1) smallest.group = s_.pp;
+    std::int64_t count = warmup_slots(smallest, Stage{s}) + 1;
+    if (none >= 0) count -= first_of_chunk(smallest, count, none);
+    return transfer_ * static_cast<double>(count);
+  }
+  // Without interleaving it also waits in between. What the last forward pass sends is on the way
+  // of the last microbatch, so only the drain counts that.
+  [[nodiscard]] Seconds send_between(int s, std::size_t pass) const {
+    const bool end = s == (pass == kForward ? stages_ - 1 : 0);
+    return order_.waits_for_sends && s_.vpp == 1 && !end ? transfer_ : Seconds(0);
+  }
   template <class OfChunk>
   [[nodiscard]] Seconds work(int s, const OfChunk& of_chunk) const {
     Seconds sum;
@@ -176,6 +277,7 @@ class OneForwardOneBackward {
   }
 
   const Schedule& s_;
+  const PassOrder& order_;
   std::span<const ChunkBound> chunks_;
   Seconds transfer_;
   int stages_, virtual_;
@@ -209,10 +311,13 @@ std::vector<std::int64_t> first_chunks(const Schedule& s, std::int64_t slots) {
 }
 
 std::vector<Seconds> earliest_finish(Schedule schedule, std::span<const ChunkBound> chunks,
-                                     Seconds transfer, const SplitOrder* order) {
+                                     Seconds transfer, const SplitOrder* order,
+                                     const PassOrder& known) {
   schedule.paired = false;
   if (schedule.kind == PipelineSchedule::one_f_one_b) {
-    return OneForwardOneBackward(schedule, chunks, schedule.pp > 1 ? transfer : Seconds(0)).run();
+    if (schedule.pp == 1) transfer = Seconds(0);
+    OneForwardOneBackward pipeline(schedule, chunks, transfer, known);
+    return pipeline.run_unequal(pipeline.run());
   }
   // DualPipe's two chunks share the microbatches.
   const int own = chunks_of_stage(schedule);

@@ -3,6 +3,7 @@
 // The earliest time at which each pipeline stage can be done, given lower bounds for its chunks.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,22 @@ struct ChunkBound {
   Seconds pass[2];
   Seconds alone[2];
   Seconds half[2] = {};
+  // Decoder layers, which run in pairs with those of another chunk, and how much more one of them
+  // takes at least that has no partner there.
+  int layers = 0;
+  Seconds least_alone[2] = {};
+};
+
+// What is known of the passes of interleaved and plain 1F1B.
+struct PassOrder {
+  // A stage waits for what it sends, as ScheduleTable has it.
+  bool waits_for_sends = false;
+  // The passes run in pairs, of which ChunkBound::alone is the other side. Else they may.
+  bool paired = false;
+  // The bound must hold for smaller groups, too, of PP times a power of two. No pairs are known.
+  bool smaller_groups = false;
+  // A bound above it need not be tighter, and one that stays far below neither.
+  Seconds cutoff{std::numeric_limits<double>::infinity()};
 };
 
 // The earliest finish of each stage. `chunks` is indexed by stage * chunks_of_stage + chunk;
@@ -25,12 +42,12 @@ struct ChunkBound {
 // finishes no earlier than the first microbatch can reach it plus all its work, and no earlier than
 // the first microbatch's way there and back plus the slots until the last microbatch's way back;
 // `order` is that schedule's order if the caller has it (split_order.hpp). `schedule.paired` is not
-// read: callers put its effect into `alone`. Without pairs, a larger group of microbatches (a
-// multiple of PP) never gives a larger result than a smaller one.
+// read: callers put its effect into `alone`.
 struct SplitOrder;
 [[nodiscard]] std::vector<Seconds> earliest_finish(Schedule, std::span<const ChunkBound> chunks,
                                                    Seconds transfer,
-                                                   const SplitOrder* order = nullptr);
+                                                   const SplitOrder* order = nullptr,
+                                                   const PassOrder& = {});
 
 // How many microbatches of each chunk a stage has run forward but not yet backward, at the moments
 // between slots when the stage holds the most.

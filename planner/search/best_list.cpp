@@ -6,12 +6,6 @@
 #include <cmath>
 
 namespace pleat {
-namespace {
-
-// By how much, at most, another layout is expected to lower a plan's value.
-constexpr double kSpareValue = 0.02;
-
-}  // namespace
 
 std::size_t BestList::most() const {
   return static_cast<std::size_t>(std::max(1, tree_.config.top));

@@ -9,6 +9,9 @@
 
 namespace pleat {
 
+// By how much, at most, another layout is expected to lower a plan's value.
+inline constexpr double kSpareValue = 0.02;
+
 class BestList {
  public:
   // `gpu_bytes`: of a GPU's memory.

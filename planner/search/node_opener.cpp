@@ -7,6 +7,7 @@
 #include <limits>
 #include <string_view>
 
+#include "planner/search/best_list.hpp"
 #include "planner/search/stage_choice.hpp"
 #include "simulator/layer_library.hpp"
 
@@ -266,7 +267,14 @@ Opened NodeOpener::price(const Node& node, Seconds cutoff) {
       if (unfit.meshes++ == 0) unfit.mesh = one.mesh;
       continue;
     }
-    Priced& priced = opened.priced.emplace_back(one, estimator_(plan));
+    Estimator::Limited price = estimator_.up_to(cutoff * (1 + kSpareValue), plan);
+    if (!price.estimate) {  // nor is one below it any faster
+      one.bound = std::max(one.bound, price.least);
+      opened.children.push_back(one);
+      try_below();
+      continue;
+    }
+    Priced& priced = opened.priced.emplace_back(one, std::move(*price.estimate));
     const std::int64_t peak = priced.estimate.peak_bytes();
     const bool host_full = host_ > 0 && priced.estimate.host_bytes > host_;
     priced.fits = peak <= usable_ && !host_full;

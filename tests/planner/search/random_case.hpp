@@ -20,13 +20,14 @@ class CaseMaker {
  public:
   // `by_stage`: pipelines whose stages choose for themselves, all that they recompute free.
   explicit CaseMaker(unsigned seed, bool by_stage = false)
-      : by_stage_(by_stage), random_(seed), loads_(seed) {}
+      : by_stage_(by_stage), random_(seed), loads_(seed), windows_(seed) {}
 
   // A space of 1 to `most` valid plans.
   RandomCase make(std::size_t most) {
     for (;;) {
       RandomCase c{{model(), cluster(), workload(), {}}, {}};
       spread_loads(c);
+      give_windows(c.model);
       c.profile = profile();
       if (by_stage_) c.profile.sustained_clock.duty_slope = 0;
       c.config = config(c);
@@ -121,6 +122,13 @@ class CaseMaker {
         loads.push_back(static_cast<double>(1 + loads_() % 9));
       }
     }
+  }
+
+  // To every second layer of every third model, by a generator of its own.
+  void give_windows(ModelSpec& m) {
+    if (windows_() % 3 != 0 || m.attention.kind == AttentionKind::mla) return;
+    m.layer_traits.resize(static_cast<std::size_t>(m.layers));
+    for (std::size_t l = 1; l < m.layer_traits.size(); l += 2) m.layer_traits[l].window = 16;
   }
 
   Profile profile() {
@@ -270,7 +278,7 @@ class CaseMaker {
   }
 
   bool by_stage_;
-  std::mt19937 random_, loads_;
+  std::mt19937 random_, loads_, windows_;
 };
 
 }  // namespace pleat::test

@@ -305,7 +305,7 @@ TEST(SearchOracle, SameBytesAtAnyThreadCount) {
 TEST(SearchOracle, BoundsAreAdmissible) {
   CaseMaker maker(3);
   double tightest = 0;
-  std::size_t plans = 0;
+  std::size_t plans = 0, ended = 0;
   for (int i = 0; i < some_of(60); ++i) {
     const RandomCase c = maker.make(1500);
     const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
@@ -318,6 +318,15 @@ TEST(SearchOracle, BoundsAreAdmissible) {
       const StepEstimate& e = p.estimate;
       const double step = e.step.base() * (1 + 1e-9);
       SCOPED_TRACE(fmt::format("case {}: {}", i, summary(plan)));
+      // A price that ends early says no more than is true, and no plan within the limit is lost.
+      for (const double share : {0.5, 1.0}) {
+        const Estimator::Limited price = estimator.up_to(e.step * share, plan);
+        EXPECT_LE(price.least.base(), step);
+        if (price.estimate) EXPECT_EQ(price.estimate->step, e.step);
+        else EXPECT_GT(price.least, e.step * share);
+        ended += price.estimate ? 0 : 1;
+        EXPECT_TRUE(price.estimate || share < 1);
+      }
       std::vector<Sharding> shardings{plan.sharding};
       if (plan.sharding != Sharding::zero3) shardings.push_back(Sharding::zero3);
       const StateChoices state{
@@ -382,6 +391,7 @@ TEST(SearchOracle, BoundsAreAdmissible) {
     if (HasFailure()) return;
   }
   EXPECT_GT(plans, every_case() ? 5000U : 500U);
+  EXPECT_GT(ended, plans / 20);
   EXPECT_GT(tightest, every_case() ? 0.97 : 0.9);
 }
 
