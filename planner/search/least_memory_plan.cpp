@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "core/program/compile_stage.hpp"
 #include "planner/search/node_opener.hpp"
 
 namespace pleat {
@@ -62,26 +63,44 @@ std::int64_t NodeOpener::least_memory_bound(std::int32_t mesh) {
 
 std::optional<Candidate> NodeOpener::least_memory_plan(std::int32_t mesh) {
   struct Bounded {
-    std::int64_t peak;
+    std::int64_t peak;  // at least
     Node node;
+    std::size_t order;  // breaks ties
+    [[nodiscard]] auto key() const { return std::pair(peak, order); }
   };
-  std::map<StatePlace, std::vector<Bounded>> of_place;
+  // One look at a setting bounds all its memory choices. Where that is no more than the dearest of
+  // the kPricedOfPlace least ones needs, the choice's own layers say more.
+  std::map<StatePlace, std::vector<Bounded>> rough;
   Node node{.bound = {}, .mesh = mesh};
-  const std::vector<std::int16_t> settings = first_settings(mesh);
-  for (std::size_t m = 0; m < tree_.choices.size(); ++m) {
-    node.memory = static_cast<std::int16_t>(m);
-    if (tree_.by_stage(node) || tree_.memory_repeats_another(node)) continue;
-    for (const std::int16_t s : settings) {
-      node.setting = s;
-      const Plan plan = tree_.plan_of(node);
-      if (tree_.broken_rule(plan) != nullptr) continue;
-      of_place[tree_.choices[m].state].push_back({bounds_.peak_of_family(plan), node});
+  for (const std::int16_t s : first_settings(mesh)) {
+    node.setting = s;
+    node.memory = 0;
+    const Plan plain = tree_.plan_of(node);
+    constexpr std::int64_t kAnyBytes = std::int64_t{1} << 60;
+    const std::vector<PlanBounds> by_choice =
+        bounds_.by_choice(plain, schedule_of(plain, tree_.problem.workload), tree_.ways, kAnyBytes,
+                          kAnyTime);
+    for (std::size_t m = 0; m < tree_.choices.size(); ++m) {
+      node.memory = static_cast<std::int16_t>(m);
+      if (tree_.by_stage(node) || tree_.memory_repeats_another(node)) continue;
+      if (tree_.broken_rule(tree_.plan_of(node)) != nullptr) continue;
+      const std::size_t order = m * tree_.settings.size() + static_cast<std::size_t>(s);
+      rough[tree_.choices[m].state].push_back({by_choice[m].peak_bytes, node, order});
+    }
+  }
+  std::map<StatePlace, std::vector<Bounded>> of_place;
+  for (auto& [place, all] : rough) {
+    std::ranges::sort(all, {}, &Bounded::key);
+    std::vector<Bounded>& list = of_place[place];
+    for (const Bounded& r : all) {
+      if (list.size() == kPricedOfPlace && r.peak > list.back().peak) break;
+      const Bounded own{bounds_.peak_of_family(tree_.plan_of(r.node)), r.node, r.order};
+      list.insert(std::ranges::upper_bound(list, own.key(), {}, &Bounded::key), own);
+      if (list.size() > kPricedOfPlace) list.pop_back();
     }
   }
   std::optional<Candidate> best;
   for (auto& [place, list] : of_place) {
-    std::ranges::stable_sort(list, {}, &Bounded::peak);
-    if (list.size() > kPricedOfPlace) list.resize(kPricedOfPlace);
     for (const Bounded& b : list) {
       if (best && b.peak >= best->estimate.peak_bytes()) break;
       Plan plan = tree_.plan_of(b.node);
