@@ -213,11 +213,21 @@ class GpuAll(Tree):
         self.assertTrue(os.path.exists(os.path.join(self.folder.name, "o", "results.tar.xz")))
         self.assertEqual(self.run_steps("facts", PROGRAM_STATUS="1", PLEAT_ALLOW_FALLBACK="1")[0], 1)  # said at the end
 
+    def test_the_deadline_cuts_what_runs_and_says_what_does_not_fit(self):
+        begin = time.monotonic()
+        status, said, _ = self.run_steps("benchmarks", "compare", PLEAT_GPU_SECTIONS="dense tokens", WORK_SECONDS="300",
+                                         PLEAT_GPU_DEADLINE="4")
+        self.assertEqual(status, 75)
+        self.assertLess(time.monotonic() - begin, 60)
+        self.assertRegex(said, r"benchmarks-dense +CUT OFF at [1-4] s")
+        self.assertIn("not finished: benchmarks-dense ", said)
+        self.assertRegex(said, r"compare +not begun: the deadline is near")
+
 
 class HalfAnHour(Tree):
     """A machine that is lent for commands of DEADLINE seconds, with little time for what takes minutes there. After
     a command nothing is left but the output folder; the first command is killed before its time."""
-    DEADLINE, WORK = 6, "0.02"
+    DEADLINE, WORK = 20, "0.02"
 
     def command(self, number, kill_after=None):
         """Status (None: killed), seconds, calls: in a bare tree, from the archive that the last command has left."""
@@ -249,13 +259,13 @@ class HalfAnHour(Tree):
     def test_everything_is_done_in_a_few_commands(self):
         whole, number, status = [], 0, 75
         while status in (None, 75) and number < 20:
-            status, seconds, calls, said = self.command(number, kill_after=2 if number == 0 else None)
-            self.assertLess(seconds, self.DEADLINE + 2, said)
+            status, seconds, calls, said = self.command(number, kill_after=4 if number == 0 else None)
+            self.assertLess(seconds, self.DEADLINE + 10, said)
             whole.append([c for c in calls if "--list" not in c and "list_tests" not in c])
             number += 1
         self.assertIn("failed: curve (", said)  # the stand-ins have no losses; all else went well
         self.assertEqual(status, 1)
-        self.assertGreater(number, 2)
+        self.assertGreater(number, 1)
         # What matters most came first, and of what was there when a command ended nothing was done again.
         order = [next(i for i, c in enumerate(sum(whole, [])) if word in c) for word in
                  ("--gtest_filter=Suite.", "pleat_gpu_benchmarks grouped", "train --device cuda", "torch_reference.py", "calibrate")]
