@@ -94,6 +94,7 @@ inline RandomCase pipeline_case(CaseMaker& maker, int i) {
   c.config.top = 1;
   c.config.numerics.resize(1);
   c.model.layers = pp * vpp == 9 ? 6 : 6 + i % 3;
+  c.model.layer_traits.clear();  // of another number of layers
   c.model.vocab = 8192;
   const bool moe = c.model.moe.has_value();
   c.model.moe_layer.assign(static_cast<std::size_t>(c.model.layers), moe);
