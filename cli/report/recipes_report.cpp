@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 #include "cli/report/cost_words.hpp"
 #include "cli/report/step_report.hpp"
 #include "console/tables.hpp"
@@ -40,9 +42,11 @@ std::string recipes_text(const std::vector<Recipe>& recipes, const SearchResult&
                       "MFU " + fmt::format("{}", fmt::join(mfu_fields(e), ", ")),
                       "peak " + format_bytes(e.peak_bytes())}});
     if (!result.best.empty()) {
-      if (e.fits)
-        facts.push_back(
-            {"gain", {fmt::format("#1 takes {:.1f}% less", 100 * gain_over(r, result))}});
+      const double gain = gain_over(r, result);  // of a plan outside of the space it may be a loss
+      if (e.fits) {
+        facts.push_back({"gain", {fmt::format("#1 takes {:.1f}% {}", 100 * std::abs(gain),
+                                              gain < 0 ? "more" : "less")}});
+      }
       facts.push_back(
           {"against #1", {explain_difference(result.best.front(), r.candidate, short_words_for)}});
     }
