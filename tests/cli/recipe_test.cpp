@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "core/json/json_value.hpp"
-#include "tests/cli/run_pleat.hpp"
+#include "tests/cli/import_recipe.hpp"
 
 namespace pleat::cli_test {
 namespace {
@@ -17,22 +17,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-const std::string kStandIn =
-    "PYTHONPATH=" + std::string(PLEAT_SOURCE_DIR) + "/tests/cli/bridge_stand_in";
-const std::string kImport = "from megatron.bridge.training.config import ConfigContainer\n";
-
-std::string recipe_file(const std::string& text) {
-  const std::string file = test_folder() + "/recipe.py";
-  write_text(file, text);
-  return file;
-}
-
-Said import_recipe(const std::string& text, const std::vector<std::string>& more = {}) {
-  const std::vector<std::string> words{"import", "megatron-bridge", recipe_file(text), "--gpus",
-                                       "32"};
-  return run_pleat_with({kStandIn, "PYTHONDONTWRITEBYTECODE=1"}, words + more);
-}
 
 const std::string kRecipe = kImport +
                             "def helper(x):\n"
