@@ -147,23 +147,32 @@ class Savings {
 
   void add_bytes(LayerSavings& s) {
     const Binding kept{.routed = binding_.stashed > 0 ? binding_.stashed : binding_.routed};
+    std::vector<std::uint32_t> offload(layer_.tensors.size());
+    for (std::size_t o = 0; o < kOffloads.size(); ++o) {
+      for (const TensorId t : offloaded_by(kOffloads[o], layer_)) {
+        offload[t.index()] |= 1U << static_cast<unsigned>(kOffloads[o]);
+      }
+    }
+    const auto add = [&](TensorId t, std::uint32_t parts) {
+      const std::uint32_t sent = offload[t.index()];
+      const std::int64_t bytes = layer_.tensor(t).bytes(kept);
+      if ((parts | sent) == 0 || bytes == 0) return;
+      const auto same = std::ranges::find_if(
+          s.saved, [&](const SavedBytes& b) { return b.parts == parts && b.offload == sent; });
+      if (same == s.saved.end()) s.saved.push_back({parts, sent, bytes});
+      else same->bytes += bytes;
+    };
     for (const Lifetime& life : layer_.lives) {
       const bool born = life.begin && life.begin->pass == Pass::forward;
       const bool freed = life.end && life.end->pass == Pass::forward;
       if (!born || freed || life.tensor == layer_.output) continue;
-      const std::int64_t bytes = layer_.tensor(life.tensor).bytes(kept);
-      const std::uint32_t parts = dropped_by(life.tensor);
-      for (std::size_t part = 0; part < kSavingParts; ++part) {
-        if ((parts & bit(static_cast<SavingPart>(part))) != 0) s.saves[part] += bytes;
-      }
-      s.all_saves += bytes;
+      add(life.tensor, dropped_by(life.tensor));
+      s.all_saves += layer_.tensor(life.tensor).bytes(kept);
     }
+    add(*layer_.input, 0);  // the output of the layer before
     s.whole = s.all_saves + layer_.tensor(*layer_.input).bytes(kept);
-    for (std::size_t o = 0; o < kOffloads.size(); ++o) {
-      for (const TensorId t : offloaded_by(kOffloads[o], layer_)) {
-        s.offloads[o] += layer_.tensor(t).bytes(kept);
-      }
-    }
+    const BytesPerSecond link = view_.cluster->gpu.host_link;
+    if (link > BytesPerSecond(0) && !on_cpu(view_)) s.per_byte = (Bytes(1) / link).base();
   }
 
   const LayerProgram& layer_;

@@ -7,6 +7,7 @@
 #include "core/program/step_state.hpp"
 #include "simulator/cost/op_work.hpp"
 #include "simulator/layer_timeline.hpp"
+#include "simulator/stage_memory.hpp"
 
 namespace pleat {
 
@@ -19,6 +20,7 @@ LayerWeights count_weights(const LayerProgram& layer) {
     if (w.summed_over_tp) weights.replicated[bucket] += w.elements;
     if (is_table(layer, w)) weights.table += w.elements;
   }
+  weights.kept_gradients = kept_weight_gradients(layer);
   return weights;
 }
 
@@ -120,6 +122,17 @@ void add_pass(LayerWork& work, const LayerProgram& layer, Pass pass, const Bindi
   work.in_order[p] += sum;
 }
 
+// Of a pass in its own order, above its start.
+std::int64_t highest_point(const OpBytes& pass) {
+  std::int64_t now = pass.copies.net, most = std::max<std::int64_t>(0, pass.copies.peak);
+  for (std::size_t i = 0; i < pass.born.size(); ++i) {
+    now += pass.born[i];
+    most = std::max(most, now);
+    now -= pass.freed[i];
+  }
+  return most;
+}
+
 }  // namespace
 
 LayerWork compute_of(const LayerProgram& layer, const Binding& binding, const ClusterView& view,
@@ -159,6 +172,7 @@ LayerWork work_of(const LayerProgram& layer, const Binding& binding, const Clust
       work.saved += born ? bytes : -bytes;
     }
   }
+  work.beside = highest_point(op_bytes(layer, Pass::backward, binding));
   return work;
 }
 

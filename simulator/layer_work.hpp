@@ -19,6 +19,7 @@ struct LayerWeights {
   std::array<std::int64_t, 4> of{};
   std::array<std::int64_t, 4> replicated{};  // of these: also summed over tp
   std::int64_t table = 0;                    // of[0]: an embedding table, which a stage has once
+  std::int64_t kept_gradients = 0;           // bytes (kept_weight_gradients)
   bool operator==(const LayerWeights&) const = default;
 };
 [[nodiscard]] LayerWeights count_weights(const LayerProgram&);
@@ -42,6 +43,8 @@ struct LayerWork {
   Seconds halves[2];     // of compute: input and weight gradients, where the backward pass is split
   Seconds send;          // the slower of what it sends to its neighbours
   std::int64_t saved = 0;  // bytes that the forward pass leaves behind
+  // Bytes beside those: the highest point of the backward pass above its start.
+  std::int64_t beside = 0;
 };
 
 // The least of that, which is cheaper to find out: `compute`, `matrix`, `halves` and `send` alone.

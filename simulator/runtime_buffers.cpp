@@ -40,19 +40,21 @@ bool has_layer(const StageProgram& stage, LayerKind kind) {
   return std::ranges::any_of(stage.layers, [=](const LayerProgram& l) { return l.kind == kind; });
 }
 
+using Shapes = std::set<std::pair<std::int64_t, std::int64_t>>;
+
 // TransformerEngine keeps one bf16 gradient of every distinct local weight shape when gradients are
 // accumulated into main_grad (TE module/base.py get_dummy_wgrad). Routers and the head are not its.
-double dummy_wgrads(const StageProgram& stage) {
-  std::set<std::pair<std::int64_t, std::int64_t>> shapes;
-  for (const LayerProgram& layer : stage.layers) {
-    if (layer.kind == LayerKind::embedding || layer.kind == LayerKind::head) continue;
-    for (const Op& op : layer.backward) {
-      const bool gemm = op.kind == OpKind::gemm || op.kind == OpKind::grouped_gemm;
-      if (!gemm || op.phase != Phase::wgrad || op.module == Module::router) continue;
-      const Tensor& t = layer.tensor(op.out.front());
-      shapes.insert({t.shape[t.shape.size() - 2].n, t.shape.back().n});
-    }
+void add_dummy_wgrads(const LayerProgram& layer, Shapes& shapes) {
+  if (layer.kind == LayerKind::embedding || layer.kind == LayerKind::head) return;
+  for (const Op& op : layer.backward) {
+    const bool gemm = op.kind == OpKind::gemm || op.kind == OpKind::grouped_gemm;
+    if (!gemm || op.phase != Phase::wgrad || op.module == Module::router) continue;
+    const Tensor& t = layer.tensor(op.out.front());
+    shapes.insert({t.shape[t.shape.size() - 2].n, t.shape.back().n});
   }
+}
+
+double bytes_of_shapes(const Shapes& shapes) {
   double bytes = 0;
   for (const auto& [rows, columns] : shapes) {
     bytes += 2.0 * static_cast<double>(rows) * static_cast<double>(columns);
@@ -60,17 +62,28 @@ double dummy_wgrads(const StageProgram& stage) {
   return bytes;
 }
 
-// cuBLAS workspaces of TransformerEngine (get_cublas_workspace_size_bytes; grouped GEMMs run on
-// four streams with one each) and, where torch multiplies (head, router), of torch.
-double workspaces(const StageProgram& stage) {
-  const bool moe = has_layer(stage, LayerKind::moe);
-  const int count = 1 + (moe ? 4 : 0) + (moe || has_layer(stage, LayerKind::head) ? 1 : 0);
-  return kCublasWorkspace * count;
+double dummy_wgrads(const StageProgram& stage) {
+  Shapes shapes;
+  for (const LayerProgram& layer : stage.layers) add_dummy_wgrads(layer, shapes);
+  return bytes_of_shapes(shapes);
 }
 
-double tokens_of(const Program& program) {  // of a microbatch on one context shard
-  return static_cast<double>(program.workload.seq_len) * program.plan.micro_batch /
-         program.plan.attention.cp;
+// cuBLAS workspaces of TransformerEngine (get_cublas_workspace_size_bytes; grouped GEMMs run on
+// four streams with one each) and, where torch multiplies (head, router), of torch.
+double workspaces(bool moe, bool head) {
+  return kCublasWorkspace * (1 + (moe ? 4 : 0) + (moe || head ? 1 : 0));
+}
+
+// Of a microbatch on one context shard.
+double tokens_of(const WorkloadSpec& workload, const Plan& plan) {
+  return static_cast<double>(workload.seq_len) * plan.micro_batch / plan.attention.cp;
+}
+
+// Of a tensor between layers, in bf16.
+double boundary_bytes(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan) {
+  const bool sp = plan.attention.tp > 1 && plan.sequence_parallel;
+  return tokens_of(workload, plan) / (sp ? plan.attention.tp : 1) *
+         static_cast<double>(model.hidden) * 2.0;
 }
 
 // The head's gathered input (mcore get_global_memory_buffer "mpu").
@@ -79,21 +92,26 @@ double gather_buffer(const Program& program, const StageProgram& stage) {
   if (!sp || !has_layer(stage, LayerKind::head)) return 0;
   const bool depths = has_layer(stage, LayerKind::mtp);
   const double heads = depths ? 1.0 + static_cast<double>(program.model.mtp_layers) : 1;
-  return heads * tokens_of(program) * static_cast<double>(program.model.hidden) * 2.0;
+  return heads * tokens_of(program.workload, program.plan) * static_cast<double>(program.model.hidden) * 2.0;
 }
 
 // Fused gradient accumulation leaves autograd an empty gradient of the head's weight (mcore
 // tensor_parallel/layers.py). In SimuMax's runs of DeepSeek-V2 and V3 on B200 it is still there in
 // the layers' next forward pass.
+double head_gradient(const LayerProgram& layer) {
+  if (layer.kind != LayerKind::head) return 0;
+  for (const Op& op : layer.backward) {
+    const bool gemm = op.kind == OpKind::gemm && op.phase == Phase::wgrad;
+    if (!gemm || op.module != Module::head) continue;
+    const Tensor& t = layer.tensor(op.out.front());
+    return 2.0 * static_cast<double>(t.elements(Binding{}));
+  }
+  return 0;
+}
+
 double head_gradient(const StageProgram& stage) {
   for (const LayerProgram& layer : stage.layers) {
-    if (layer.kind != LayerKind::head) continue;
-    for (const Op& op : layer.backward) {
-      const bool gemm = op.kind == OpKind::gemm && op.phase == Phase::wgrad;
-      if (!gemm || op.module != Module::head) continue;
-      const Tensor& t = layer.tensor(op.out.front());
-      return 2.0 * static_cast<double>(t.elements(Binding{}));
-    }
+    if (const double bytes = head_gradient(layer); bytes > 0) return bytes;
   }
   return 0;
 }
@@ -101,14 +119,12 @@ double head_gradient(const StageProgram& stage) {
 // Boundary tensors the schedule's variables still name: the input gradient it sent last (1F1B, not
 // on the first stage), and with interleaving a received tensor in each direction
 // (mcore pipeline_parallel/schedules.py).
-double pipeline_buffers(const Program& program, const StageProgram& stage) {
-  const Plan& plan = program.plan;
+double pipeline_buffers(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan,
+                        Stage stage) {
   if (plan.attention.pp == 1) return 0;
-  const bool sp = plan.attention.tp > 1 && plan.sequence_parallel;
-  const double boundary = tokens_of(program) / (sp ? plan.attention.tp : 1) *
-                          static_cast<double>(program.model.hidden) * 2.0;
+  const double boundary = boundary_bytes(model, workload, plan);
   if (plan.vpp > 1) return 2 * boundary;
-  return stage.stage.value > 0 ? boundary : 0;
+  return stage.value > 0 ? boundary : 0;
 }
 
 // HybridEP registers one receive buffer for the worst routing, every rank's tokens, and one for
@@ -142,8 +158,7 @@ double deepep_buffer(const ModelSpec& model, const Plan& plan) {
 // the gradients of the last one beside it: one more of the largest layer than the program holds.
 // What is in no layer (tables, head) stays gathered from its first use on: only units are released
 // (megatron_fsdp.py, _post_forward and _root_pre_backward).
-double fsdp_buffers(const Program& program, const StageProgram& stage) {
-  const Plan& plan = program.plan;
+double fsdp_buffers(const Plan& plan, const StageProgram& stage) {
   if (plan.sharding != Sharding::zero2 && plan.sharding != Sharding::zero3) return 0;
   const bool gathers = plan.sharding == Sharding::zero3;
   double unit = 0, rest = 0;  // elements
@@ -182,13 +197,31 @@ RuntimeBytes runtime_bytes(const Program& program, const StageProgram& stage) {
     case Runtime::pleat: return {};
     case Runtime::megatron:
       return {.allocated = static_cast<std::int64_t>(
-                  workspaces(stage) + dummy_wgrads(stage) + head_gradient(stage) +
-                  gather_buffer(program, stage) + pipeline_buffers(program, stage) +
-                  fsdp_buffers(program, stage)),
+                  workspaces(has_layer(stage, LayerKind::moe), has_layer(stage, LayerKind::head)) +
+                  dummy_wgrads(stage) + head_gradient(stage) + gather_buffer(program, stage) +
+                  pipeline_buffers(program.model, program.workload, program.plan, stage.stage) +
+                  fsdp_buffers(program.plan, stage)),
               .outside = outside_bytes(program.model, program.workload, program.plan,
                                        program.runtime)};
   }
   return {};
+}
+
+std::int64_t kept_weight_gradients(const LayerProgram& layer) {
+  Shapes shapes;
+  add_dummy_wgrads(layer, shapes);
+  return static_cast<std::int64_t>(bytes_of_shapes(shapes) + head_gradient(layer));
+}
+
+std::int64_t least_allocated(const ModelSpec& model, const WorkloadSpec& workload,
+                             const Plan& plan, Runtime runtime, Stage stage) {
+  switch (runtime) {
+    case Runtime::pleat: return 0;
+    case Runtime::megatron:
+      return static_cast<std::int64_t>(workspaces(false, false) +
+                                       pipeline_buffers(model, workload, plan, stage));
+  }
+  return 0;
 }
 
 // A graph of a layer's part leaves its output at a fixed place until the backward graph has run;
@@ -196,24 +229,29 @@ RuntimeBytes runtime_bytes(const Program& program, const StageProgram& stage) {
 // captured part: the router with what is before the exchange, and attention. It is what the
 // Megatron Core report finds (7 GB for DeepSeek-V3, 60 layers in flight); gradients and workspaces
 // take turns. A graph of the whole iteration holds what would be allocated anyway.
+GraphOutputs graph_outputs(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan,
+                           Runtime runtime) {
+  if (runtime != Runtime::megatron || !captures_parts(plan.cuda_graph)) return {};
+  const std::int64_t attention = captures_attention(plan.cuda_graph) ? 1 : 0;
+  const std::int64_t router = captures_router(plan.cuda_graph) ? 1 : 0;
+  const auto tensor = static_cast<std::int64_t>(boundary_bytes(model, workload, plan));
+  return {.dense = attention * tensor, .moe = (attention + router) * tensor};
+}
+
 std::vector<std::int64_t> graph_outputs(const Program& program, const StageProgram& stage) {
   if (program.runtime != Runtime::megatron || !captures_parts(program.plan.cuda_graph)) return {};
-  const int attention = captures_attention(program.plan.cuda_graph) ? 1 : 0;
-  const int router = captures_router(program.plan.cuda_graph) ? 1 : 0;
-  const bool sp = program.plan.attention.tp > 1 && program.plan.sequence_parallel;
-  const auto tensor = static_cast<std::int64_t>(tokens_of(program) /
-                                                (sp ? program.plan.attention.tp : 1) *
-                                                static_cast<double>(program.model.hidden) * 2.0);
+  const GraphOutputs of_layer =
+      graph_outputs(program.model, program.workload, program.plan, program.runtime);
   std::vector<std::int64_t> chunks;
   for (const ChunkProgram& chunk : stage.chunks) {
-    std::int64_t parts = 0;
+    std::int64_t bytes = 0;
     for (const LayerInstance& instance : chunk.instances) {
       const LayerProgram& layer = stage.program(instance);
       const bool moe = layer.kind == LayerKind::moe || layer.kind == LayerKind::mtp;
       if (!moe && layer.kind != LayerKind::dense) continue;
-      parts += layer.layers * (attention + (moe ? router : 0));
+      bytes += layer.layers * (moe ? of_layer.moe : of_layer.dense);
     }
-    chunks.push_back(parts * tensor);
+    chunks.push_back(bytes);
   }
   return chunks;
 }

@@ -51,8 +51,20 @@ struct RuntimeBytes {
 };
 // Pleat holds none.
 [[nodiscard]] RuntimeBytes runtime_bytes(const Program&, const StageProgram&);
-// Outputs that graphs of parts of layers keep for a microbatch, by chunk; empty without such
-// graphs.
+// Of what is allocated, that of each layer: bf16 gradients of its weights that stay, of a head or of
+// each shape. A stage holds one of each shape.
+[[nodiscard]] std::int64_t kept_weight_gradients(const LayerProgram&);
+// The rest of it at least, whatever layers the stage has.
+[[nodiscard]] std::int64_t least_allocated(const ModelSpec&, const WorkloadSpec&, const Plan&,
+                                           Runtime, Stage);
+
+// What graphs of parts of a layer keep for a microbatch, in bytes.
+struct GraphOutputs {
+  std::int64_t dense = 0, moe = 0;
+};
+[[nodiscard]] GraphOutputs graph_outputs(const ModelSpec&, const WorkloadSpec&, const Plan&,
+                                         Runtime);
+// The same of a stage's layers, by chunk; empty without such graphs.
 [[nodiscard]] std::vector<std::int64_t> graph_outputs(const Program&, const StageProgram&);
 // RuntimeBytes::outside alone, which is the same on all stages.
 [[nodiscard]] std::int64_t outside_bytes(const ModelSpec&, const WorkloadSpec&, const Plan&,

@@ -196,7 +196,7 @@ Seconds BoundTable::own_step(const Plan& plan, Seconds cutoff, CompiledLayers& c
 std::int64_t BoundTable::own_peak(const Plan& plan) {
   const PlanParts parts = estimator_.parts(plan);
   const Layers& layers = layers_of(parts, plan, BoundScope::setting);
-  return peak(plan, plan.sharding, shape_of(parts, plan), layers, 1) + outside(plan);
+  return own_peak(plan, shape_of(parts, plan), layers);
 }
 
 Seconds BoundTable::by_reference(const Plan& reference, const Plan& plan, Seconds cutoff,
@@ -355,9 +355,7 @@ std::int64_t BoundTable::peak_of_family(const Plan& plan) {
 
 std::int64_t BoundTable::peak_of_family(const Plan& ordered, const PlanParts& parts,
                                         const Plan& plan) {
-  return peak(plan, plan.sharding, shape_of(parts, plan),
-              layers_of(parts, ordered, BoundScope::family), 1) +
-         outside(plan);
+  return own_peak(plan, shape_of(parts, plan), layers_of(parts, ordered, BoundScope::family));
 }
 
 Seconds BoundTable::family_by_reference(const Plan& reference, const Plan& plan, Seconds cutoff) {

@@ -185,9 +185,23 @@ class BoundTable {
   };
   [[nodiscard]] std::vector<StateBytes> state_of_stages(const Plan&, Sharding, const Shape&,
                                                         const Layers&) const;
+  // What a stage of a plan with these settings holds at least beside state and saved activations.
+  struct StageRest {
+    double kept = 0;    // by the runtime, all the time
+    double graphs = 0;  // outputs of CUDA graphs
+    double beside = 0;  // within a backward pass, while it holds the most
+  };
+  [[nodiscard]] std::vector<StageRest> rest_of_stages(const Plan&, const HeldChunks&, const Shape&,
+                                                      const Layers&) const;
+  [[nodiscard]] static double beside_of(const Counts& chunk, const std::vector<LayerVariant>&,
+                                        const Layers&);
+  // Bytes of a plan with these settings, by stage and of the largest.
+  [[nodiscard]] std::vector<double> own_peaks(const Plan&, const Shape&, const Layers&);
+  [[nodiscard]] std::int64_t own_peak(const Plan&, const Shape&, const Layers&);
   // For by_choice.
   const std::vector<LayerSavings>& savings_of_layers(const PlanParts&, const CountedLayers&);
   struct ChunkTables;
+  class ChoiceBytes;
   [[nodiscard]] static ChunkTables chunk_tables(const Shape&, const Layers&,
                                                 const std::vector<LayerSavings>&,
                                                 const ChoiceWays&);

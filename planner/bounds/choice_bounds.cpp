@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <optional>
 
@@ -35,6 +36,7 @@ struct ChunkSavings {
 
 // A layer of a chunk, and how often the chunk has it.
 struct CountedSavings {
+  std::size_t layer;
   const LayerSavings& savings;
   const LayerBound& bound;
   Seconds waits;  // of the backward pass, which recompute may fill
@@ -43,20 +45,16 @@ struct CountedSavings {
 
 Seconds beyond(Seconds time, Seconds waits) { return std::max(Seconds(0), time - waits); }
 
-ChunkSavings of_modules(const std::vector<CountedSavings>& layers, std::uint32_t parts) {
-  ChunkSavings sum;
+Seconds longer_by_modules(const std::vector<CountedSavings>& layers, std::uint32_t parts) {
+  Seconds longer;
   for (const CountedSavings& l : layers) {
     Seconds again;
-    std::int64_t bytes = 0;
     for (std::size_t part = 0; part < kSavingParts; ++part) {
-      if ((parts >> part & 1U) == 0) continue;
-      again += l.savings.again[part];
-      bytes += l.savings.saves[part];
+      if ((parts >> part & 1U) != 0) again += l.savings.again[part];
     }
-    sum.bytes += static_cast<double>(bytes) * l.count;
-    sum.longer += beyond(again, l.waits) * l.count;
+    longer += beyond(again, l.waits) * l.count;
   }
-  return sum;
+  return longer;
 }
 
 // `way.layers` layers, or all; of units of layers all inputs but the first are dropped, too.
@@ -80,17 +78,19 @@ ChunkSavings of_whole_layers(const std::vector<CountedSavings>& layers, const Re
   return sum;
 }
 
-double offloaded(const std::vector<CountedSavings>& layers, const OffloadWay& way) {
-  double sum = 0, most = 0;
-  for (const CountedSavings& l : layers) {
-    for (std::size_t o = 0; o < kOffloads.size(); ++o) {
-      if ((way.modules >> o & 1U) != 0) {
-        sum += static_cast<double>(l.savings.offloads[o]) * l.count;
-      }
-    }
-    most = std::max(most, static_cast<double>(l.savings.whole));
+// What is left of a layer's saved tensors beside what recompute drops.
+struct LeftOfLayer {
+  double dropped = 0;             // bytes at most
+  std::vector<SavedBytes> maybe;  // may be sent away
+};
+
+LeftOfLayer left_of(const LayerSavings& savings, std::uint32_t parts) {
+  LeftOfLayer left;
+  for (const SavedBytes& b : savings.saved) {
+    if ((b.parts & parts) != 0) left.dropped += static_cast<double>(b.bytes);
+    else if (b.offload != 0) left.maybe.push_back(b);
   }
-  return sum + most * way.layers;
+  return left;
 }
 
 }  // namespace
@@ -108,6 +108,28 @@ ChoiceWays::ChoiceWays(const std::vector<MemoryChoice>& all) {
   }
 }
 
+ChoiceWays::ChoiceWays(const std::vector<MemoryChoice>& all, const MemoryTree& tree)
+    : ChoiceWays(all) {
+  for (std::size_t c = 0; c < choices.size(); ++c) {
+    for (const std::int16_t below : tree.below(static_cast<int>(c))) {
+      if (!choices[c].by_stage) choices[static_cast<std::size_t>(below)].less = static_cast<int>(c);
+    }
+  }
+  std::map<std::pair<std::size_t, StatePlace>, std::vector<std::size_t>> alike;
+  for (std::size_t c = 0; c < choices.size(); ++c) {
+    if (choices[c].by_stage || offload[choices[c].offload].layers > 0) continue;
+    alike[{choices[c].recompute, choices[c].state}].push_back(c);
+  }
+  for (const auto& [key, list] : alike) {
+    std::uint32_t every = 0;
+    for (const std::size_t c : list) every |= offload[choices[c].offload].modules;
+    const auto most = std::ranges::find_if(
+        list, [&](std::size_t c) { return offload[choices[c].offload].modules == every; });
+    if (most == list.end()) continue;
+    for (const std::size_t c : list) choices[c].most = static_cast<int>(*most);
+  }
+}
+
 const std::vector<LayerSavings>& BoundTable::savings_of_layers(const PlanParts& parts,
                                                                const CountedLayers& counted) {
   return savings_.get(parts.layers, [&] {
@@ -121,55 +143,101 @@ const std::vector<LayerSavings>& BoundTable::savings_of_layers(const PlanParts& 
   });
 }
 
-// What the kinds of chunks save and cost, by way.
+// What the kinds of chunks save and cost.
 struct BoundTable::ChunkTables {
-  std::size_t kinds;
-  std::vector<double> saved;             // bytes without recompute and offload, by kind
-  std::vector<ChunkSavings> recomputed;  // [way to recompute][kind]
-  std::vector<double> offloaded;         // bytes, [way to offload][kind]
+  std::vector<double> saved;  // bytes without recompute and offload, by kind
+  std::vector<std::vector<CountedSavings>> layers;  // of a kind
+  std::vector<ChunkSavings> recomputed;  // [way to recompute][kind]; bytes of whole layers alone
 
-  [[nodiscard]] const ChunkSavings& recompute(const ChoiceWays::Choice& c, std::size_t kind) const {
-    return recomputed[c.recompute * kinds + kind];
-  }
-  // What the choice keeps at least.
-  [[nodiscard]] double kept(const ChoiceWays::Choice& c, std::size_t kind) const {
-    return std::max(0.0,
-                    saved[kind] - recompute(c, kind).bytes - offloaded[c.offload * kinds + kind]);
+  [[nodiscard]] std::size_t kinds() const { return saved.size(); }
+  [[nodiscard]] Seconds longer(std::size_t way, std::size_t kind) const {
+    return recomputed[way * kinds() + kind].longer;
   }
 };
 
 BoundTable::ChunkTables BoundTable::chunk_tables(const Shape& shape, const Layers& layers,
                                                  const std::vector<LayerSavings>& savings,
                                                  const ChoiceWays& ways) {
-  ChunkTables tables{.kinds = shape.kinds.size(), .saved = {}, .recomputed = {}, .offloaded = {}};
-  std::vector<std::vector<CountedSavings>> chunks;
+  ChunkTables tables;
   for (const Counts& counts : shape.kinds) {
-    std::vector<CountedSavings>& chunk = chunks.emplace_back();
+    std::vector<CountedSavings>& chunk = tables.layers.emplace_back();
     double& saved = tables.saved.emplace_back();
     for (const auto& [i, count] : counts) {
-      chunk.push_back({savings[i], layers[i], layers[i].waits, count});
+      chunk.push_back({i, savings[i], layers[i], layers[i].waits, count});
       saved += static_cast<double>(layers[i].saved) * count;
     }
   }
   for (const RecomputeWay& way : ways.recompute) {
-    for (const auto& chunk : chunks) {
+    for (const auto& chunk : tables.layers) {
       tables.recomputed.push_back(way.full ? of_whole_layers(chunk, way)
-                                           : of_modules(chunk, way.parts));
+                                           : ChunkSavings{0, longer_by_modules(chunk, way.parts)});
     }
-  }
-  for (const OffloadWay& way : ways.offload) {
-    for (const auto& chunk : chunks) tables.offloaded.push_back(offloaded(chunk, way));
   }
   return tables;
 }
+
+// What one choice keeps at least in the kinds of chunks, and how long its copies to the host and
+// back take at least. Cheap where the way to recompute is that of the choice before.
+class BoundTable::ChoiceBytes {
+ public:
+  ChoiceBytes(const ChunkTables& chunks, const ChoiceWays& ways, std::size_t layers)
+      : kept(chunks.kinds()), copies(chunks.kinds()), chunks_(chunks), ways_(ways),
+        left_(layers), sent_(layers) {}
+
+  void set(const ChoiceWays::Choice& choice) {
+    const RecomputeWay& again = ways_.recompute[choice.recompute];
+    if (choice.recompute != recompute_) drop(again);
+    recompute_ = choice.recompute;
+    const OffloadWay& sent = ways_.offload[choice.offload];
+    for (const auto& chunk : chunks_.layers) {
+      for (const CountedSavings& l : chunk) {
+        double& bytes = sent_[l.layer] = 0;
+        for (const SavedBytes& b : left_[l.layer].maybe) {
+          if ((b.offload & sent.modules) != 0) bytes += static_cast<double>(b.bytes);
+        }
+      }
+    }
+    for (std::size_t k = 0; k < kept.size(); ++k) {
+      double gone = chunks_.recomputed[choice.recompute * kept.size() + k].bytes, whole = 0;
+      Seconds copied;
+      for (const CountedSavings& l : chunks_.layers[k]) {
+        gone += (left_[l.layer].dropped + sent_[l.layer]) * l.count;
+        whole = std::max(whole, static_cast<double>(l.savings.whole));
+        // What is recomputed as a whole may not be sent.
+        if (!again.full) copied += l.savings.copy_time(sent_[l.layer]) * (2 * l.count);
+      }
+      kept[k] = std::max(0.0, chunks_.saved[k] - gone - whole * sent.layers);
+      copies[k] = copied;
+    }
+  }
+
+  std::vector<double> kept;     // bytes, by kind
+  std::vector<Seconds> copies;  // of both passes of a microbatch, by kind
+
+ private:
+  void drop(const RecomputeWay& again) {
+    for (const auto& chunk : chunks_.layers) {
+      for (const CountedSavings& l : chunk) {
+        left_[l.layer] = left_of(l.savings, again.full ? 0 : again.parts);
+      }
+    }
+  }
+
+  const ChunkTables& chunks_;
+  const ChoiceWays& ways_;
+  std::size_t recompute_ = std::numeric_limits<std::size_t>::max();
+  std::vector<LeftOfLayer> left_;  // by layer
+  std::vector<double> sent_;       // bytes, by layer
+};
 
 // A stage of the plan that recomputes nothing. The times are earliest times.
 struct BoundTable::StageSums {
   std::vector<double> chunks;             // how many it has, by kind
   std::vector<std::vector<double>> held;  // [moment][kind]: for how many microbatches
-  // When the first stage can be done, going by the work of this one; how long before that this one
-  // is done.
-  Seconds done, before;
+  Seconds work;  // of a microbatch
+  // Before and after all its work, until the first stage can be done; the second of it after this
+  // stage is done.
+  Seconds outside, before;
 };
 
 std::vector<BoundTable::StageSums> BoundTable::sum_stages(const Plan& plan, const Schedule& order,
@@ -188,16 +256,14 @@ std::vector<BoundTable::StageSums> BoundTable::sum_stages(const Plan& plan, cons
     if (splits_backward(plan.schedule)) backward[k] = std::min(backward[k], halves);
   }
   const HeldChunks& held_by_stage = held_of(order);
-  const double passes = passes_of_chunk(plan);
   std::vector<StageSums> sums(shape.kind_of.size());
   Seconds in, out;  // ways of the first and the last microbatch through the stages before
   for (std::size_t s = 0; s < sums.size(); ++s) {
     StageSums& sum = sums[s];
     sum.chunks.resize(kinds);
-    Seconds work;
     for (const std::size_t k : shape.kind_of[s]) {
       ++sum.chunks[k];
-      work += forward[k] + backward[k];
+      sum.work += forward[k] + backward[k];
     }
     for (const std::vector<std::int64_t>& moment : held_by_stage[s]) {
       std::vector<double>& held = sum.held.emplace_back(kinds);
@@ -206,7 +272,7 @@ std::vector<BoundTable::StageSums> BoundTable::sum_stages(const Plan& plan, cons
       }
     }
     sum.before = out;
-    sum.done = in + work * passes + out;
+    sum.outside = in + out;
     if (plan.schedule != PipelineSchedule::one_f_one_b) continue;
     in += forward[shape.kind_of[s].front()];
     out += backward[shape.kind_of[s].front()];
@@ -245,6 +311,9 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
   const std::int64_t microbatches = plan.microbatches(problem_.workload.global_batch);
   const std::int64_t beside = outside(plan);
   const auto room = static_cast<double>(usable - beside);
+  // Of the plan that gives up nothing. What one gives up comes back before its backward pass, and
+  // adds to it.
+  const std::vector<StageRest> rest = rest_of_stages(plan, held_of(order), shape, layers);
 
   struct Place {
     Plan plan;
@@ -252,47 +321,80 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
     TailCosts end;
   };
   std::array<std::optional<Place>, 3> places;  // by StatePlace
-  std::vector<PlanBounds> bounds;
-  bounds.reserve(ways.choices.size());
-  std::vector<double> kept(chunks.kinds);
+  const auto place_of = [&](StatePlace state) -> const Place& {
+    std::optional<Place>& place = places[static_cast<std::size_t>(state)];
+    if (place) return *place;
+    place.emplace(plan);
+    put_state(state, place->plan);
+    place->state = state_of_stages(place->plan, plan.sharding, shape, layers);
+    place->end = tail_costs(tail_of(place->plan, parts, shape, layers), place->plan, runtime_,
+                            problem_.profile, microbatches, stages.size(), {});
+    return *place;
+  };
+  ChoiceBytes bytes(chunks, ways, layers.size());
+  // Of the choice in `bytes`, until one stage has not the room.
+  const auto most_of = [&](const Place& place) {
+    double most = 0;
+    for (std::size_t s = 0; s < stages.size() && most <= room; ++s) {
+      double held = 0;
+      for (const std::vector<double>& moment : stages[s].held) {
+        held = std::max(held, std::inner_product(moment.begin(), moment.end(), bytes.kept.begin(),
+                                                 0.0));
+      }
+      most = std::max(most, place.state[s].kept + rest[s].kept + rest[s].graphs +
+                                std::max(held + rest[s].beside, place.state[s].reloaded));
+    }
+    return most;
+  };
   std::vector<Seconds> finish = base.finish;
   const Slowdown slowdown = slowdown_of(plan, finish.size());
-  for (const ChoiceWays::Choice& choice : ways.choices) {
-    std::optional<Place>& place = places[static_cast<std::size_t>(choice.state)];
-    if (!place) {
-      place.emplace(plan);
-      put_state(choice.state, place->plan);
-      place->state = state_of_stages(place->plan, plan.sharding, shape, layers);
-      place->end = tail_costs(tail_of(place->plan, parts, shape, layers), place->plan, runtime_,
-                              problem_.profile, microbatches, stages.size(), {});
-    }
-    PlanBounds& bound = bounds.emplace_back();
-    if (!choice.by_stage) {
-      for (std::size_t k = 0; k < chunks.kinds; ++k) kept[k] = chunks.kept(choice, k);
-      double most = 0;
-      for (std::size_t s = 0; s < stages.size() && most <= room; ++s) {
-        double held = 0;
-        for (const std::vector<double>& moment : stages[s].held) {
-          held =
-              std::max(held, std::inner_product(moment.begin(), moment.end(), kept.begin(), 0.0));
-        }
-        most = std::max(most, place->state[s].kept + std::max(held, place->state[s].reloaded));
-      }
-      bound.peak_bytes = static_cast<std::int64_t>(most) + beside;
-      if (bound.peak_bytes > usable) continue;
-    }
+  const auto step_of = [&](const ChoiceWays::Choice& choice, const Place& place) {
     Seconds latest;
     for (std::size_t s = stages.size(); s-- > 0;) {
-      Seconds again;
-      for (std::size_t k = 0; k < chunks.kinds; ++k) {
-        again += chunks.recompute(choice, k).longer * stages[s].chunks[k];
+      Seconds again, copies;
+      for (std::size_t k = 0; k < chunks.kinds(); ++k) {
+        again += chunks.longer(choice.recompute, k) * stages[s].chunks[k];
+        copies += bytes.copies[k] * stages[s].chunks[k];
       }
-      const Seconds done = stages[s].done + again * passes;
+      const Seconds busy = std::max(stages[s].work + again, copies);
+      const Seconds done = stages[s].outside + busy * passes;
       latest = straight ? std::max(latest, done) : done;
       finish[s] = std::max(base.finish[s], latest - stages[s].before);
     }
-    const Seconds step = outside_pipeline(slowdown, step_end(place->end, finish), finish);
-    bound.step = std::min(excluded, step);
+    return outside_pipeline(slowdown, step_end(place.end, finish), finish);
+  };
+  std::vector<PlanBounds> bounds(ways.choices.size());
+  std::vector<bool> looked(ways.choices.size());
+  const auto look_at = [&](std::size_t c) {
+    if (looked[c]) return;
+    looked[c] = true;
+    const ChoiceWays::Choice& choice = ways.choices[c];
+    const Place& place = place_of(choice.state);
+    bytes.set(choice);
+    if (!choice.by_stage) {
+      bounds[c].peak_bytes = static_cast<std::int64_t>(most_of(place)) + beside;
+      if (bounds[c].peak_bytes > usable) return;
+    }
+    bounds[c].step = std::min(excluded, step_of(choice, place));
+  };
+  for (std::size_t c = 0; c < ways.choices.size(); ++c) {
+    const ChoiceWays::Choice& choice = ways.choices[c];
+    if (choice.less >= 0) {
+      const PlanBounds& less = bounds[static_cast<std::size_t>(choice.less)];
+      if (less.peak_bytes > 0 && less.peak_bytes <= usable && !looked[c]) {
+        bounds[c] = less;
+        continue;
+      }
+    }
+    if (choice.most >= 0) {
+      const auto most = static_cast<std::size_t>(choice.most);
+      look_at(most);
+      if (bounds[most].peak_bytes > usable) {
+        bounds[c].peak_bytes = bounds[most].peak_bytes;
+        continue;
+      }
+    }
+    look_at(c);
   }
   return bounds;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planner/space/memory_choice.hpp"
+#include "planner/space/memory_tree.hpp"
 
 namespace pleat {
 
@@ -29,8 +30,14 @@ struct ChoiceWays {
     std::size_t recompute, offload;  // indices
     StatePlace state;
     bool by_stage;
+    // A choice that gives up less and is never slower, and one that needs the least memory of those
+    // that recompute the same; -1: none is known. The second may be this one.
+    int less = -1, most = -1;
   };
   explicit ChoiceWays(const std::vector<MemoryChoice>&);
+  // Bounds are then asked for as a search needs them: what fits is not made tighter by giving up
+  // more, and where `most` does not fit the others are not looked at.
+  ChoiceWays(const std::vector<MemoryChoice>&, const MemoryTree&);
 
   std::vector<RecomputeWay> recompute;
   std::vector<OffloadWay> offload;

@@ -167,6 +167,7 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
       bound.half[1] = costs[i].weight.time;
       bound.matrix = matrix_time(costs[i].forward) + matrix_time(costs[i].backward);
       bound.saved = costs[i].forward.memory.net;
+      bound.beside = costs[i].backward.memory.peak;
       bound.weights = library.weights(variants[i]);
       continue;
     }
@@ -179,6 +180,7 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
     }
     if (scope == BoundScope::family) bound.waits = work.in_order[1] - work.busy[1];
     bound.saved = work.saved;
+    bound.beside = work.beside;
     bound.weights = library.weights(variants[i]);
   }
   for (std::size_t i = 0; i < variants.size(); ++i) {

@@ -31,6 +31,7 @@ struct LayerBound {
   Seconds matrix;          // matrix products and attention of both passes
   Seconds send;            // of its output to the next stage
   std::int64_t saved = 0;  // bytes of activations that the forward pass saves
+  std::int64_t beside = 0;  // bytes: the highest point of a whole backward pass above its start
   LayerWeights weights;
 };
 

@@ -58,6 +58,104 @@ const HeldChunks& BoundTable::held_of(const Schedule& schedule) {
   });
 }
 
+// A backward pass begins with the last layer, while the chunk's other layers are still held. The
+// head comes last, so that its pass is the first; of decoder layers any may be the last.
+double BoundTable::beside_of(const Counts& chunk, const std::vector<LayerVariant>& variants,
+                             const Layers& layers) {
+  double head = 0, head_saved = 0, least = -1;
+  for (const auto& [i, count] : chunk) {
+    const auto beside = static_cast<double>(layers[i].beside);
+    switch (variants[i].kind) {
+      case LayerKind::mtp: return 0;
+      case LayerKind::head:
+        head = beside;
+        head_saved = static_cast<double>(layers[i].saved);
+        break;
+      case LayerKind::dense:
+      case LayerKind::moe: least = least < 0 ? beside : std::min(least, beside); break;
+      case LayerKind::embedding:
+      case LayerKind::recv:
+      case LayerKind::send: break;
+    }
+  }
+  return std::max(head, least - head_saved);
+}
+
+std::vector<BoundTable::StageRest> BoundTable::rest_of_stages(const Plan& plan,
+                                                              const HeldChunks& held,
+                                                              const Shape& shape,
+                                                              const Layers& layers) const {
+  const std::vector<LayerVariant>& variants = shape.counted->variants();
+  const GraphOutputs outputs =
+      graph_outputs(problem_.model, problem_.workload, plan, runtime_);
+  std::vector<double> graphs;  // by kind of chunk
+  for (const Counts& counts : shape.kinds) {
+    double& bytes = graphs.emplace_back();
+    for (const auto& [i, count] : counts) {
+      const LayerVariant& v = variants[i];
+      if (!is_decoder(v)) continue;
+      const auto layers_of = static_cast<double>(1 + v.more.size());
+      bytes += count * layers_of *
+               static_cast<double>(v.kind == LayerKind::moe ? outputs.moe : outputs.dense);
+    }
+  }
+  std::vector<StageRest> rest;
+  for (std::size_t s = 0; s < shape.kind_of.size(); ++s) {
+    StageRest& r = rest.emplace_back();
+    if (!splits_backward(plan.schedule) && shape.whole[s]) {
+      r.beside = beside_of(shape.kinds[shape.kind_of[s].back()], variants, layers);
+    }
+    r.kept = static_cast<double>(least_allocated(problem_.model, problem_.workload, plan, runtime_,
+                                                 Stage{static_cast<int>(s)}));
+    for (const std::vector<std::int64_t>& moment : held[s]) {
+      double graph = 0;
+      for (std::size_t c = 0; c < moment.size(); ++c) {
+        graph += static_cast<double>(moment[c]) * graphs[shape.kind_of[s][c]];
+      }
+      r.graphs = std::max(r.graphs, graph);
+    }
+    if (runtime_ != Runtime::megatron) continue;
+    double head = 0, of_layer = 0;
+    for (const auto& [i, count] : shape.of_stage[s]) {
+      double& most = variants[i].kind == LayerKind::head ? head : of_layer;
+      most = std::max(most, static_cast<double>(layers[i].weights.kept_gradients));
+    }
+    r.kept += head + of_layer;
+  }
+  return rest;
+}
+
+std::vector<double> BoundTable::own_peaks(const Plan& plan, const Shape& shape,
+                                          const Layers& layers) {
+  const HeldChunks& held = held_of(schedule_of(plan, problem_.workload));
+  std::vector<double> saved;  // by kind of chunk
+  for (const Counts& counts : shape.kinds) {
+    double& chunk = saved.emplace_back();
+    for (const auto& [i, count] : counts) chunk += count * static_cast<double>(layers[i].saved);
+  }
+  const std::vector<StateBytes> state = state_of_stages(plan, plan.sharding, shape, layers);
+  const std::vector<StageRest> rest = rest_of_stages(plan, held, shape, layers);
+  std::vector<double> by_stage;
+  for (std::size_t s = 0; s < shape.kind_of.size(); ++s) {
+    double most = 0;
+    for (const std::vector<std::int64_t>& moment : held[s]) {
+      double now = 0;
+      for (std::size_t c = 0; c < moment.size(); ++c) {
+        now += static_cast<double>(moment[c]) * saved[shape.kind_of[s][c]];
+      }
+      most = std::max(most, now);
+    }
+    by_stage.push_back(state[s].kept + rest[s].kept + rest[s].graphs +
+                       std::max(most + rest[s].beside, state[s].reloaded));
+  }
+  return by_stage;
+}
+
+std::int64_t BoundTable::own_peak(const Plan& plan, const Shape& shape, const Layers& layers) {
+  return static_cast<std::int64_t>(std::ranges::max(own_peaks(plan, shape, layers))) +
+         outside(plan);
+}
+
 std::int64_t BoundTable::peak(const Plan& plan, Sharding sharding, const Shape& shape,
                               const Layers& layers, double share_saved) {
   return static_cast<std::int64_t>(
@@ -68,7 +166,7 @@ std::vector<std::int64_t> BoundTable::peaks_of_family(const Plan& plan) {
   const PlanParts parts = estimator_.parts(in_order(plan));
   const Layers& layers = layers_of(parts, in_order(plan), BoundScope::family);
   std::vector<std::int64_t> bytes;
-  for (const double peak : peaks(plan, plan.sharding, shape_of(parts, plan), layers, 1)) {
+  for (const double peak : own_peaks(plan, shape_of(parts, plan), layers)) {
     bytes.push_back(static_cast<std::int64_t>(peak) + outside(plan));
   }
   return bytes;

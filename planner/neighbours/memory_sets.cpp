@@ -65,22 +65,6 @@ bool gives_up_memory(const Plan& plan) {
          plan.offload_layers > 0 || !plan.stages.empty() || place_of(plan) != StatePlace::device;
 }
 
-std::vector<std::set<Offload>> offload_sets(const ModelSpec& model) {
-  std::vector<std::set<Offload>> list{{}};
-  for (const Offload module : kOffloads) {
-    const bool of_experts = module == Offload::expert_fc1 || module == Offload::moe_act;
-    if (of_experts && !model.moe) continue;
-    for (std::size_t i = 0, end = list.size(); i < end; ++i) {
-      // Its input is the output of the attention core.
-      if (module == Offload::attn_proj && !list[i].contains(Offload::core_attn)) continue;
-      list.push_back(list[i]);
-      list.back().insert(module);
-    }
-  }
-  std::ranges::stable_sort(list, {}, [](const std::set<Offload>& set) { return set.size(); });
-  return list;
-}
-
 MemorySets::Choices::Choices(std::vector<MemoryChoice> all) : list(std::move(all)), ways(list) {}
 
 const MemorySets::Choices& MemorySets::choices_with(StatePlace state) {

@@ -20,9 +20,6 @@ namespace pleat {
 // Whether the plan gives up time for memory in some way; else no other way is of use.
 [[nodiscard]] bool gives_up_memory(const Plan&);
 
-// Sets of modules to offload that the rules allow with this model, smaller ones first.
-[[nodiscard]] std::vector<std::set<Offload>> offload_sets(const ModelSpec&);
-
 class MemorySets {
  public:
   // The references must outlive it.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kLeastGain = 1e-4;      // a step that gains less is none
 constexpr double kFarSlower = 1.25;      // what is slower by more is of no use in a pair
-constexpr double kHopefulLayout = 1.03;  // so much another layout may gain
+constexpr double kHopefulLayout = 1.08;  // so much another layout may gain
 constexpr int kMostDescents = 64;
 constexpr std::size_t kMended = 12;  // faster plans for which memory is looked for
 constexpr int kMemoryChanges = 3;    // at most, for one of them

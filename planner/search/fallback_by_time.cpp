@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 namespace pleat {
 namespace {
@@ -85,13 +86,27 @@ class GoodPlan {
   std::vector<Bounded> fitting_choices(const std::vector<Bounded>& meshes) {
     std::vector<Node> nodes;
     for (const Bounded& mesh : meshes) {
-      for (std::size_t m = 0; m < tree_.choices.size(); ++m) {
+      std::set<int> choices;
+      collect(0, *opener_.bounds().by_choice(mesh.node, kAny), choices);
+      for (const int m : choices) {
         const Node node =
             node_of(mesh.node.mesh, mesh.node.setting, static_cast<std::int16_t>(m));
         if (valid(node)) nodes.push_back(node);
       }
     }
     return bounded(nodes, true);
+  }
+
+  // The choice if it fits, going by bounds, else the first ones below it that do. Beside each the
+  // one that recomputes the same and needs least memory, in case the bounds are too small.
+  void collect(int choice, const std::vector<PlanBounds>& bounds, std::set<int>& found) const {
+    if (bounds[static_cast<std::size_t>(choice)].peak_bytes > usable_) {
+      for (const std::int16_t m : tree_.memory.below(choice)) collect(m, bounds, found);
+      return;
+    }
+    found.insert(choice);
+    const int most = tree_.ways_as_needed.choices[static_cast<std::size_t>(choice)].most;
+    if (most >= 0) found.insert(most);
   }
 
   std::vector<Bounded> techniques(const Node& of) {

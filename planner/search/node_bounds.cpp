@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <optional>
 
 #include "core/program/compile_stage.hpp"
@@ -15,6 +16,15 @@ namespace {
 std::pair<std::int32_t, std::int32_t> bits_of(Seconds time) {
   const auto bits = std::bit_cast<std::uint64_t>(time.base());
   return {static_cast<std::int32_t>(bits), static_cast<std::int32_t>(bits >> 32)};
+}
+
+// At most 0.4% more. What holds for plans within that holds for those within the cutoff, and bounds
+// need not be worked out again for every new cutoff.
+Seconds rounded_up(Seconds cutoff) {
+  if (!std::isfinite(cutoff.base())) return cutoff;
+  int exponent = 0;
+  const double mantissa = std::frexp(cutoff.base(), &exponent);  // 0.5 to 1
+  return Seconds(std::ldexp(std::ceil(mantissa * 512) / 512, exponent));
 }
 
 }  // namespace
@@ -121,6 +131,7 @@ PlanBounds NodeBounds::family(const Node& node, Seconds cutoff) {
 }
 
 PlanBounds NodeBounds::family_with_choice(Node node, Seconds cutoff) {
+  cutoff = rounded_up(cutoff);
   node.setting = tree_.family_of(node.setting);
   const auto bits = bits_of(cutoff);
   return *with_choice_.get(
@@ -192,6 +203,7 @@ PlanBounds NodeBounds::own(const Node& node, Seconds cutoff) {
 }
 
 std::shared_ptr<const std::vector<PlanBounds>> NodeBounds::by_choice(Node node, Seconds cutoff) {
+  cutoff = rounded_up(cutoff);
   node.memory = 0;
   // Without split backward passes no stage holds less for running its passes in pairs.
   if (!splits_backward(tree_.mesh_of(node).schedule)) node.setting = tree_.family_of(node.setting);
@@ -201,8 +213,8 @@ std::shared_ptr<const std::vector<PlanBounds>> NodeBounds::by_choice(Node node, 
       [&] {
         const Schedule smallest = schedule_of(tree_.plan_of(node), tree_.problem.workload);
         return std::make_shared<const std::vector<PlanBounds>>(
-            bounds_.by_choice(tree_.plan_of(with_largest_group(node)), smallest, tree_.ways,
-                              usable_, cutoff));
+            bounds_.by_choice(tree_.plan_of(with_largest_group(node)), smallest,
+                              tree_.ways_as_needed, usable_, cutoff));
       },
       [](const std::vector<PlanBounds>& bounds) { return bounds.size(); });
 }

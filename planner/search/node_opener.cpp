@@ -12,6 +12,11 @@
 #include "simulator/layer_library.hpp"
 
 namespace pleat {
+namespace {
+
+constexpr int kWorthABound = 4;  // nodes that are cut off together if it is above the cutoff
+
+}  // namespace
 
 NodeOpener::NodeOpener(const PlanTree& tree, PlanPrices& prices, const ClusterSpec& cluster,
                        std::int64_t usable)
@@ -218,7 +223,8 @@ Opened NodeOpener::refine_setting(const Node& node, Seconds cutoff) {
     if (tree_.by_stage(node)) {  // no faster than the plan that gives up nothing
       refined.bound = std::max(node.bound, of_.own(node, cutoff).step);
       refined.stage = kBounded;
-    } else if (node.memory > 0) {  // the bound of the first choice is that of the setting above
+    } else if (node.memory > 0 && !bounds_offload(node)) {
+      // The bound of the first choice is that of the setting above.
       const PlanBounds family = of_.family_with_choice(node, cutoff);
       refined.bound = std::max(node.bound, family.step);
       if (family.peak_bytes > usable_) {
@@ -328,6 +334,25 @@ void NodeOpener::open_below(const Node& node, Seconds cutoff, Opened& opened) {
   open_fitting(node, *of_.by_choice(node, cutoff), opened);
 }
 
+// A choice that recomputes and sends nothing is no slower than all that recompute the same and send
+// something. Its own bound is worth its price even where it does not fit.
+bool NodeOpener::bounds_offload(const Node& node) const {
+  const MemoryChoice& choice = tree_.choices[static_cast<std::size_t>(node.memory)];
+  return choice.offload.empty() && !choice.by_stage && choice.recompute != RecomputeChoice{} &&
+         std::ranges::any_of(tree_.memory.below(node.memory), [&](std::int16_t m) {
+           return !tree_.choices[static_cast<std::size_t>(m)].offload.empty();
+         });
+}
+
+int NodeOpener::fit_below(int choice, const std::vector<PlanBounds>& by_choice) const {
+  int count = 0;
+  for (const std::int16_t m : tree_.memory.below(choice)) {
+    const PlanBounds& bounds = by_choice[static_cast<std::size_t>(m)];
+    count += bounds.peak_bytes <= usable_ ? 1 : fit_below(m, by_choice);
+  }
+  return count;
+}
+
 void NodeOpener::open_fitting(const Node& node, const std::vector<PlanBounds>& by_choice,
                               Opened& opened) const {
   for (const std::int16_t m : tree_.memory.below(node.memory)) {
@@ -337,7 +362,8 @@ void NodeOpener::open_fitting(const Node& node, const std::vector<PlanBounds>& b
     child.stage = 0;
     child.bound = std::max(node.bound, bounds.step);
     const bool fits = bounds.peak_bytes <= usable_;
-    if (fits && !tree_.memory_repeats_another(child)) {
+    const bool of_use = fits || (bounds_offload(child) && fit_below(m, by_choice) >= kWorthABound);
+    if (of_use && !tree_.memory_repeats_another(child)) {
       opened.children.push_back(child);
       continue;
     }

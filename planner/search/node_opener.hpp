@@ -83,6 +83,9 @@ class NodeOpener {
   // Those of the choices below the node's that fit, going by bounds; below the others again those
   // that fit.
   void open_below(const Node&, Seconds cutoff, Opened&);
+  [[nodiscard]] bool bounds_offload(const Node&) const;
+  // How many nodes open_fitting makes below the choice.
+  [[nodiscard]] int fit_below(int choice, const std::vector<PlanBounds>& by_choice) const;
   void open_fitting(const Node&, const std::vector<PlanBounds>& by_choice, Opened&) const;
 
   const PlanTree& tree_;

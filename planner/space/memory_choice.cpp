@@ -150,6 +150,22 @@ std::vector<RecomputeChoice> recompute_choices(const ModelSpec& model, bool allo
   return choices;
 }
 
+std::vector<std::set<Offload>> offload_sets(const ModelSpec& model) {
+  std::vector<std::set<Offload>> list{{}};
+  for (const Offload module : kOffloads) {
+    const bool of_experts = module == Offload::expert_fc1 || module == Offload::moe_act;
+    if (of_experts && !model.moe) continue;
+    for (std::size_t i = 0, end = list.size(); i < end; ++i) {
+      // Its input is the output of the attention core.
+      if (module == Offload::attn_proj && !list[i].contains(Offload::core_attn)) continue;
+      list.push_back(list[i]);
+      list.back().insert(module);
+    }
+  }
+  std::ranges::stable_sort(list, {}, [](const std::set<Offload>& set) { return set.size(); });
+  return list;
+}
+
 std::vector<MemoryChoice> memory_choices(const ModelSpec& model, const ClusterSpec& cluster,
                                          const SearchConfig& config) {
   std::vector<std::set<Offload>> offloads{{}};
@@ -157,13 +173,12 @@ std::vector<MemoryChoice> memory_choices(const ModelSpec& model, const ClusterSp
   if (pinned) {
     offloads = config.offload_sets;
   } else if (config.offload) {
-    if (model.moe) offloads.push_back({Offload::expert_fc1, Offload::moe_act});
-    offloads.push_back({Offload::core_attn, Offload::attn_proj});
+    offloads = offload_sets(model);
   }
   std::vector<MemoryChoice> choices;
   for (const StatePlace state : places(cluster, config)) {
-    for (const auto& offload : offloads) {
-      for (const RecomputeChoice& recompute : all_recompute_choices(model, config)) {
+    for (const RecomputeChoice& recompute : all_recompute_choices(model, config)) {
+      for (const auto& offload : offloads) {
         // With all modules recomputed little is left to offload.
         if (recompute.full && !offload.empty() && !pinned) continue;
         choices.push_back({recompute, offload, 0, state});

@@ -51,6 +51,9 @@ struct MemoryChoice {
   bool operator==(const MemoryChoice&) const = default;
 };
 
+// Sets of modules to offload that the rules allow with this model, smaller ones first.
+[[nodiscard]] std::vector<std::set<Offload>> offload_sets(const ModelSpec&);
+
 // All choices of a search, as pinned. The first one saves nothing and is always there. Then: sets
 // of modules to recompute, to offload, or both; whole layers to recompute (the first 1, 2, 4 … of
 // each chunk, or all in units of 1, 2 or 4); whole layers to offload (1, 2, 4 …); each of these

@@ -3,50 +3,40 @@
 #include "planner/space/memory_tree.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/diagnostics.hpp"
 #include "simulator/layer_savings.hpp"
 
 namespace pleat {
-namespace {
+MemoryTree::Bits::Bits(const MemoryChoice& c)
+    : choice(c),
+      modules(parts_of(c.recompute.modules)),
+      plain(c == MemoryChoice{.recompute = {}, .offload = {}, .state = c.state}) {
+  for (const Offload o : c.offload) offload |= 1U << static_cast<unsigned>(o);
+}
 
-// A choice with its sets as bits, which are compared often.
-struct Bits {
-  const MemoryChoice& choice;
-  std::uint32_t modules = 0;  // recomputed (parts_of)
-  std::uint32_t offload = 0;  // by Offload
-  bool plain;                 // saves nothing on the way
-  explicit Bits(const MemoryChoice& c)
-      : choice(c),
-        modules(parts_of(c.recompute.modules)),
-        plain(c == MemoryChoice{.recompute = {}, .offload = {}, .state = c.state}) {
-    for (const Offload o : c.offload) offload |= 1U << static_cast<unsigned>(o);
-  }
-};
-
-bool includes(std::uint32_t more, std::uint32_t less) { return (more & less) == less; }
-
-bool same_recompute(const Bits& a, const Bits& b) {
+bool MemoryTree::same_recompute(const Bits& a, const Bits& b) {
   const RecomputeChoice &x = a.choice.recompute, &y = b.choice.recompute;
   return a.modules == b.modules && x.full == y.full && x.layers == y.layers && x.unit == y.unit;
 }
 
 // Whether `a` recomputes no more than `b`.
-bool recomputes_less(const Bits& a, const Bits& b) {
+bool MemoryTree::recomputes_less(const Bits& a, const Bits& b) {
   const RecomputeChoice &x = a.choice.recompute, &y = b.choice.recompute;
   if (!y.full) return !x.full && includes(b.modules, a.modules);
   if (y.layers > 0) return x.full ? x.layers > 0 && x.layers <= y.layers : a.modules == 0;
   return !x.full || x.layers > 0 || x.unit <= y.unit;
 }
 
-bool same(const Bits& a, const Bits& b) {
+bool MemoryTree::same(const Bits& a, const Bits& b) {
   const MemoryChoice &x = a.choice, &y = b.choice;
   return same_recompute(a, b) && a.offload == b.offload && x.offload_layers == y.offload_layers &&
          x.state == y.state && x.by_stage == y.by_stage && x.only_bounds == y.only_bounds;
 }
 
 // A plan by stage saves no more than it needs to.
-bool gives_up_less(const Bits& a, const Bits& b) {
+bool MemoryTree::gives_up_less(const Bits& a, const Bits& b) {
   const MemoryChoice &x = a.choice, &y = b.choice;
   if (x.by_stage) return !same(a, b) && x.state <= y.state && !b.plain;
   if (y.by_stage) return x.state <= y.state && a.plain;
@@ -57,7 +47,7 @@ bool gives_up_less(const Bits& a, const Bits& b) {
 
 // Whether `child` may stand below `parent` in the tree. Recompute in units is not compared with
 // other recompute, nor a step on the CPU with state that comes back to the GPU.
-bool may_follow(const Bits& parent, const Bits& child) {
+bool MemoryTree::may_follow(const Bits& parent, const Bits& child) {
   const MemoryChoice &p = parent.choice, &c = child.choice;
   if (p.by_stage) return false;
   const bool same_state = p.state == c.state;
@@ -66,7 +56,10 @@ bool may_follow(const Bits& parent, const Bits& child) {
   const bool moved = same_recompute(parent, child) && parent.offload == child.offload &&
                      p.offload_layers == c.offload_layers && p.only_bounds == c.only_bounds;
   if (moved) return !same_state;
-  if (parent.offload != 0) return false;
+  if (parent.offload != 0) {  // more of the same
+    return same_recompute(parent, child) && child.offload != parent.offload &&
+           includes(child.offload, parent.offload) && c.offload_layers == 0;
+  }
   const bool keeps_all = parent.modules == 0 && !p.recompute.full;
   if (c.offload_layers > 0) return keeps_all && p.offload_layers < c.offload_layers;
   if (p.offload_layers > 0) return false;
@@ -74,28 +67,21 @@ bool may_follow(const Bits& parent, const Bits& child) {
   return (keeps_all || c.recompute.unit == 1) && recomputes_less(parent, child);
 }
 
-}  // namespace
-
 MemoryTree::MemoryTree(const std::vector<MemoryChoice>& choices)
-    : below_(choices.size()), plans_(choices.size(), 1) {
-  std::vector<Bits> bits;
-  bits.reserve(choices.size());
-  for (const MemoryChoice& c : choices) bits.emplace_back(c);
+    : bits_(choices.begin(), choices.end()), below_(choices.size()), plans_(choices.size(), 1) {
+  PLEAT_ASSERT(choices.size() <= std::numeric_limits<std::int16_t>::max());
   std::vector<std::size_t> parent(choices.size());
   for (std::size_t c = 1; c < choices.size(); ++c) {
-    for (std::size_t p = 0; p < c; ++p) {  // the last possible parent, which saves the most
-      if (may_follow(bits[p], bits[c])) parent[c] = p;
+    for (std::size_t p = c; p-- > 0;) {  // the last possible parent, which saves the most
+      if (!may_follow(bits_[p], bits_[c])) continue;
+      parent[c] = p;
+      break;
     }
     below_[parent[c]].push_back(static_cast<std::int16_t>(c));
   }
   for (std::size_t c = choices.size(); c-- > 1;) {
     PLEAT_ASSERT(parent[c] < c);
     plans_[parent[c]] += plans_[c];
-  }
-  for (const Bits& a : bits) {
-    auto& row = gives_up_less_.emplace_back();
-    row.reserve(choices.size());
-    for (const Bits& b : bits) row.push_back(gives_up_less(a, b));
   }
 }
 
@@ -109,8 +95,8 @@ std::int64_t MemoryTree::plans_below(int choice) const {
 
 const char* MemoryTree::supersedes(int listed, int other) const {
   if (listed == other) return "variant";
-  const bool less =
-      gives_up_less_[static_cast<std::size_t>(listed)][static_cast<std::size_t>(other)];
+  const bool less = gives_up_less(bits_[static_cast<std::size_t>(listed)],
+                                  bits_[static_cast<std::size_t>(other)]);
   return less ? "over-saving" : nullptr;
 }
 

@@ -25,8 +25,9 @@ PlanTree::PlanTree(const Problem& p, const SearchConfig& c)
       space(non_empty_meshes(p, c)),
       settings(pleat::settings(p.model, p.cluster, c)),
       choices(memory_choices(p.model, p.cluster, c)),
-      ways(choices),
       memory(choices),
+      ways(choices),
+      ways_as_needed(choices, memory),
       least_work(pleat::least_work(settings, c.runtime)) {
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const MemoryChoice& choice = choices[i];

@@ -105,8 +105,9 @@ struct PlanTree {
   MeshSpace space;
   std::vector<Setting> settings;
   std::vector<MemoryChoice> choices;
-  ChoiceWays ways;  // of `choices`
-  MemoryTree memory;
+  MemoryTree memory;  // of `choices`
+  ChoiceWays ways;    // of `choices`, each by itself
+  ChoiceWays ways_as_needed;
   std::int16_t least_memory =
       0;                   // the choice that recomputes every layer by itself; 0: there is none
   double least_saved =
