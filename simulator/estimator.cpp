@@ -118,8 +118,13 @@ class Estimator::Memory {
     const ClusterView& view;
     Layers& layers;
     const Layout& layout;
+    std::optional<Program> shell = {};  // the plan's, without stages, once a clock asked for it
     // The stages that differ, once a clock asked for them.
-    std::vector<std::optional<StageProgram>> programs = {};
+    struct Differing {
+      StageProgram program;
+      StageHoldings holdings;
+    };
+    std::vector<std::optional<Differing>> stages = {};
   };
 
   // Hands `ask` what prices the plan at a clock.
@@ -234,11 +239,14 @@ class Estimator::Memory {
   }
 
   StageRecords record(int clock, const Profile& profile, Parts& parts) {
-    const Program shell{model_, workload_, parts.plan, runtime_, {}};
+    if (!parts.shell) parts.shell.emplace(Program{model_, workload_, parts.plan, runtime_, {}});
+    const Program& shell = *parts.shell;
     LayerLibrary& library = parts.layers.library;
     const std::vector<StageComposition>& stages = parts.layout.stages;
     StageRecords records;
-    parts.programs.resize(stages.size());
+    parts.stages.resize(stages.size());
+    records.reserve(stages.size());
+    std::vector<const LayerCosts*> costs;  // of the layers of a stage
     for (std::size_t s = 0; s < stages.size(); ++s) {
       const auto same = std::find_if(records.begin(), records.end(), [&](const auto& known) {
         return alike(stages, static_cast<std::size_t>(&known - records.data()), s);
@@ -248,21 +256,23 @@ class Estimator::Memory {
         continue;
       }
       const std::vector<LayerVariant>& variants = stages[s].variants;
-      std::optional<StageProgram>& stage = parts.programs[s];
+      std::optional<Parts::Differing>& stage = parts.stages[s];
       if (!stage) {
-        stage = assemble_stage(model_, parts.plan, runtime_, Stage{static_cast<int>(s)}, stages[s],
-                               [&](const LayerVariant& v) { return library.program(v); });
+        stage.emplace(
+            assemble_stage(model_, parts.plan, runtime_, Stage{static_cast<int>(s)}, stages[s],
+                           [&](const LayerVariant& v) { return library.program(v); }));
+        stage->holdings = stage_holdings(shell, stage->program);
       }
-      std::vector<LayerCosts> costs;
-      for (const LayerVariant& v : variants) costs.push_back(library.costs(v, clock, profile));
+      costs.clear();
+      for (const LayerVariant& v : variants) costs.push_back(&library.costs(v, clock, profile));
       PairSource pair;
       if (parts.plan.overlap.expert_parallel) {
-        pair = [&](std::size_t f, std::size_t b) {
+        pair = [&](std::size_t f, std::size_t b) -> const PassCost& {
           return library.pair(variants[f], variants[b], clock, profile);
         };
       }
-      records.push_back(std::make_shared<const StageRecord>(
-          record_stage(shell, *stage, std::move(costs), pair, parts.view, profile)));
+      records.push_back(std::make_shared<const StageRecord>(record_stage(
+          shell, stage->program, stage->holdings, costs, pair, parts.view, profile)));
     }
     return records;
   }

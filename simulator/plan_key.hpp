@@ -32,6 +32,10 @@ struct KeyHash {
   }
 };
 
+struct VariantHash {
+  std::size_t operator()(const LayerVariant&) const noexcept;
+};
+
 // Layers that depend on the same fields of a plan. Boundary: embedding, head, send and receive; MoE
 // and dense: decoder layers, those of multi-token prediction included.
 enum class LayerGroup : std::uint8_t { boundary, dense, moe };

@@ -3,6 +3,7 @@
 #include "simulator/stage_record.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace pleat {
 namespace {
@@ -26,20 +27,21 @@ Seconds shared_send(const Op& send, const LayerProgram& layer, int tp, const Bin
          price_op(gather, tensors, binding, view, profile).time;
 }
 
-Seconds slowest_send(const Program& program, const StageProgram& stage, const LayerRows& rows,
-                     const ClusterView& view, const Profile& profile) {
+Seconds slowest_send(const Program& program, const StageProgram& stage, const ClusterView& view,
+                     const Profile& profile) {
   const int tp = program.plan.attention.tp;
   const bool shared =
       program.runtime == Runtime::megatron && tp > 1 && !program.plan.sequence_parallel;
+  const Binding none;  // what travels does not depend on routing
   Seconds slowest;
   for (const LayerProgram& layer : stage.layers) {
-    const Binding binding = rows.of(layer);
+    if (layer.kind != LayerKind::send && layer.kind != LayerKind::recv) continue;
     for (Pass pass : {Pass::forward, Pass::backward}) {
       for (const Op& op : layer.ops(pass)) {
         if (op.kind != OpKind::send) continue;
         const Seconds time =
-            shared ? shared_send(op, layer, tp, binding, view, profile)
-                   : price_op(op, layer.tensors, binding, view, profile).time;
+            shared ? shared_send(op, layer, tp, none, view, profile)
+                   : price_op(op, layer.tensors, none, view, profile).time;
         slowest = std::max(slowest, time);
       }
     }
@@ -77,12 +79,21 @@ SourceClass worst_source(const StageRecord& record) {
 
 }  // namespace
 
-StageRecord record_stage(const Program& program, const StageProgram& stage,
-                         std::vector<LayerCosts> layers, const PairSource& pair,
-                         const ClusterView& view, const Profile& profile) {
+StageHoldings stage_holdings(const Program& program, const StageProgram& stage) {
   const LayerRows rows(program.model, program.workload, program.plan);
+  return {.state = state_bytes(stage),
+          .epilogue_memory = epilogue_memory(stage),
+          .runtime = runtime_bytes(program, stage),
+          .graph_outputs = graph_outputs(program, stage),
+          .offloaded = offloaded_activations(stage, rows)};
+}
+
+StageRecord record_stage(const Program& program, const StageProgram& stage, StageHoldings holdings,
+                         std::span<const LayerCosts* const> layers, const PairSource& pair,
+                         const ClusterView& view, const Profile& profile) {
   StageRecord record;
-  record.costs = sum_stage(stage, std::move(layers), pair);
+  static_cast<StageHoldings&>(record) = std::move(holdings);
+  record.costs = sum_stage(stage, layers, pair);
   record.prologue = price_step_ops(stage, stage.prologue, view, profile);
   record.epilogue = price_step_ops(stage, stage.epilogue, view, profile);
   const std::int64_t microbatches = program.plan.microbatches(program.workload.global_batch);
@@ -91,12 +102,7 @@ StageRecord record_stage(const Program& program, const StageProgram& stage,
                        sync_window(program.plan, microbatches, stage, record, profile),
                        program.plan.overlap);
   }
-  record.transfer = slowest_send(program, stage, rows, view, profile);
-  record.state = state_bytes(stage);
-  record.epilogue_memory = epilogue_memory(stage);
-  record.runtime = runtime_bytes(program, stage);
-  record.graph_outputs = graph_outputs(program, stage);
-  record.offloaded = offloaded_activations(stage, rows);
+  record.transfer = slowest_send(program, stage, view, profile);
   record.source = worst_source(record);
   return record;
 }

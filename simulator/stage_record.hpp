@@ -11,23 +11,30 @@
 
 namespace pleat {
 
-struct StageRecord {
-  StageCosts costs;
-  std::vector<StepOpCost> prologue, epilogue;  // parallel to StageProgram's
-  Seconds transfer;              // of its slowest send; zero where it sends nothing
+// What it holds beside its slots' own tensors, at any clock.
+struct StageHoldings {
   StateBytes state;
   EpilogueMemory epilogue_memory;
   RuntimeBytes runtime;
   // By chunk, from its forward to its backward pass; empty where there is nothing.
   std::vector<std::int64_t> graph_outputs;  // at fixed places, in device memory
   std::vector<std::int64_t> offloaded;      // activations in host memory
+};
+
+struct StageRecord : StageHoldings {
+  StageCosts costs;
+  std::vector<StepOpCost> prologue, epilogue;  // parallel to StageProgram's
+  Seconds transfer;              // of its slowest send; zero where it sends nothing
   SourceClass source = SourceClass::measured;  // the worst of its prices
 };
 
-// The costs of the stage's layers, and of pairs of them where passes are paired, are given; step
-// operations and memory are priced here. Of `program` only model, workload, plan and runtime count.
-[[nodiscard]] StageRecord record_stage(const Program& program, const StageProgram&,
-                                       std::vector<LayerCosts>, const PairSource&,
-                                       const ClusterView&, const Profile&);
+// Of `program` only model, workload, plan and runtime count.
+[[nodiscard]] StageHoldings stage_holdings(const Program& program, const StageProgram&);
+
+// The costs of the stage's layers, and of pairs of them where passes are paired, are given, as is
+// what it holds; step operations are priced here.
+[[nodiscard]] StageRecord record_stage(const Program& program, const StageProgram&, StageHoldings,
+                                       std::span<const LayerCosts* const> layers,
+                                       const PairSource&, const ClusterView&, const Profile&);
 
 }  // namespace pleat

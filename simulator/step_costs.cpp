@@ -105,11 +105,13 @@ void hide_host_transfers(const std::vector<Op>& ops, std::vector<StepOpCost>& co
 
 std::vector<StepOpCost> price_step_ops(const StageProgram& stage, const std::vector<Op>& ops,
                                        const ClusterView& view, const Profile& profile) {
-  const std::vector<Tensor> shards = shard_view(stage);
+  std::vector<Tensor> shards;  // once they are asked for
   std::vector<StepOpCost> costs;
   costs.reserve(ops.size());
   for (const Op& op : ops) {
-    const std::vector<Tensor>& tensors = works_on_shard(op) ? shards : stage.state;
+    const bool shard = works_on_shard(op);
+    if (shard && shards.empty()) shards = shard_view(stage);
+    const std::vector<Tensor>& tensors = shard ? shards : stage.state;
     const OpCost cost = price_op(op, tensors, Binding{}, view, profile);
     costs.push_back({.kind = op.kind, .group = op.group, .cost = cost, .exposed = cost.time});
   }

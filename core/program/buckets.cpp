@@ -8,45 +8,54 @@
 
 #include "core/plan/rank_map.hpp"
 #include "core/program/losses.hpp"
+#include "core/program/placed_weights.hpp"
 #include "core/program/step_ops.hpp"
 #include "core/program/step_state.hpp"
 
 namespace pleat {
 namespace {
 
-// visit(layer, weight, slot) in forward order. DualPipe's mirrored stages hold the same layers in
-// opposite chunks; both begin with the earlier ones, so that their buckets can be summed.
+// The weights of each of the stage's layer programs.
+std::vector<PlacedWeights> weights_of(const StageProgram& stage, const Plan& plan,
+                                      PlacedDetail detail) {
+  std::vector<PlacedWeights> all;
+  all.reserve(stage.layers.size());
+  for (const LayerProgram& layer : stage.layers) {
+    all.push_back(placed_weights(layer, plan, detail));
+  }
+  return all;
+}
+
+// visit(weights, slots) of every instance in forward order. DualPipe's mirrored stages hold the
+// same layers in opposite chunks; both begin with the earlier ones, so that their buckets can be
+// summed.
 template <class Visit>
-void for_each_weight(StageProgram& stage, const Plan& plan, Visit visit) {
+void for_each_instance(StageProgram& stage, const std::vector<PlacedWeights>& weights,
+                       const Plan& plan, Visit visit) {
   const std::size_t count = stage.chunks.size();
   const bool opposite = plan.schedule == PipelineSchedule::dualpipe &&
                         stage.stage.value >= plan.attention.pp / 2;
   for (std::size_t c = 0; c < count; ++c) {
     for (LayerInstance& instance : stage.chunks[opposite ? count - 1 - c : c].instances) {
-      const LayerProgram& layer = stage.program(instance);
-      instance.slots.resize(layer.weights.size());
-      for (std::size_t i = 0; i < layer.weights.size(); ++i) {
-        visit(layer, layer.weights[i], instance.slots[i]);
-      }
+      visit(weights[static_cast<std::size_t>(instance.program)], instance.slots);
     }
   }
 }
-
-bool read_narrow(const LayerProgram&, const Weight&);
 
 // Every layer's weights by themselves, its table apart from the others, those that are summed over
 // tp first, padded to whole shards. A table that several layers have is the first one's.
 class PlacementByLayer {
  public:
-  PlacementByLayer(StageProgram& stage, const Plan& plan) : stage_(stage), plan_(plan) {}
+  PlacementByLayer(StageProgram& stage, const std::vector<PlacedWeights>& weights,
+                   const Plan& plan)
+      : stage_(stage), weights_(weights), plan_(plan) {}
 
   void run() {
     for (ChunkProgram& chunk : stage_.chunks) {
       for (LayerInstance& instance : chunk.instances) {
-        const LayerProgram& layer = stage_.program(instance);
-        instance.slots.resize(layer.weights.size());
-        place_table(layer, instance);
-        for (const Bucket which : {Bucket::dense, Bucket::expert}) place(layer, instance, which);
+        const PlacedWeights& weights = weights_[static_cast<std::size_t>(instance.program)];
+        place_table(weights, instance);
+        for (const Bucket which : {Bucket::dense, Bucket::expert}) place(weights, instance, which);
       }
     }
   }
@@ -54,37 +63,40 @@ class PlacementByLayer {
  private:
   BucketState& bucket(Bucket which) { return stage_.buckets[static_cast<std::size_t>(which)]; }
 
-  void place_table(const LayerProgram& layer, LayerInstance& instance) {
-    for (std::size_t i = 0; i < layer.weights.size(); ++i) {
-      if (!is_table(layer, layer.weights[i])) continue;
-      if (!table_) {
-        const std::int64_t begin = bucket(Bucket::dense).elements;
-        append(layer, layer.weights[i], instance.slots[i]);
-        table_ = instance.slots[i];
-        close(Bucket::dense, {.begin = begin});
+  void place_table(const PlacedWeights& weights, LayerInstance& instance) {
+    for (const auto* list : {&weights.summed, &weights.others}) {
+      for (const PlacedWeight& w : *list) {
+        if (!w.table) continue;
+        if (!table_) {
+          const std::int64_t begin = bucket(Bucket::dense).elements;
+          append(w, instance.slots[w.weight]);
+          table_ = instance.slots[w.weight];
+          close(Bucket::dense, {.begin = begin});
+        }
+        instance.slots[w.weight] = *table_;
       }
-      instance.slots[i] = *table_;
     }
   }
 
-  void place(const LayerProgram& layer, LayerInstance& instance, Bucket which) {
+  void place(const PlacedWeights& weights, LayerInstance& instance, Bucket which) {
     BucketUnit unit{.begin = bucket(which).elements};
-    for (const bool summed : {true, false}) {
-      for (std::size_t i = 0; i < layer.weights.size(); ++i) {
-        const Weight& w = layer.weights[i];
-        const bool here = !w.buffer && w.bucket == which && w.summed_over_tp == summed;
-        if (here && !is_table(layer, w)) append(layer, w, instance.slots[i]);
+    const auto append_all = [&](const std::vector<PlacedWeight>& list) {
+      for (const PlacedWeight& w : list) {
+        const bool here = w.bucket == static_cast<std::size_t>(which);
+        if (here && !w.table) append(w, instance.slots[w.weight]);
       }
-      if (summed) unit.replicated_elements = bucket(which).elements - unit.begin;
-    }
+    };
+    append_all(weights.summed);
+    unit.replicated_elements = bucket(which).elements - unit.begin;
+    append_all(weights.others);
     close(which, unit);
   }
 
-  void append(const LayerProgram& layer, const Weight& w, WeightSlot& slot) {
-    BucketState& b = bucket(w.bucket);
-    slot = {w.bucket, b.elements};
+  void append(const PlacedWeight& w, WeightSlot& slot) {
+    BucketState& b = stage_.buckets[w.bucket];
+    slot = {static_cast<Bucket>(w.bucket), b.elements};
     b.elements += w.elements;
-    if (!read_narrow(layer, w)) return;
+    if (!w.narrow) return;
     slot.narrow = b.narrow_elements;
     b.narrow_elements += w.elements;
   }
@@ -99,6 +111,7 @@ class PlacementByLayer {
   }
 
   StageProgram& stage_;
+  const std::vector<PlacedWeights>& weights_;
   const Plan& plan_;
   std::optional<WeightSlot> table_;
 };
@@ -131,42 +144,23 @@ WeightTypes weight_types(const Plan& plan, Runtime runtime) {
   return {};
 }
 
-// Read as the second operand of a product in a narrow type.
-bool read_narrow(const LayerProgram& layer, const Weight& w) {
-  return std::ranges::any_of(layer.forward, [&w](const Op& op) {
-    const bool product = op.kind == OpKind::gemm || op.kind == OpKind::grouped_gemm;
-    return product && op.in.size() > 1 && op.in[1] == w.weight && op.attr.math != DType::fp32 &&
-           op.attr.math != DType::bf16;
+// Which elements of the buckets several ranks of tp (etp) hold: in order, and those of a table that
+// several layers have once.
+void note_copies(StageProgram& stage, const std::vector<PlacedWeights>& weights,
+                 const Plan& plan) {
+  for_each_instance(stage, weights, plan, [&](const PlacedWeights& of, const auto& slots) {
+    for (const auto& [weight, copies] : of.copies) {
+      const WeightSlot& slot = slots[weight];
+      std::vector<Copies>& all = stage.buckets[static_cast<std::size_t>(slot.bucket)].copies;
+      all.push_back(copies);
+      all.back().first += slot.offset;
+    }
   });
-}
-
-std::size_t bucket_of(const LayerProgram& layer, const Weight& w, const Plan& plan) {
-  const auto base = static_cast<std::size_t>(w.bucket);
-  return plan.optimizer.kind == OptimizerKind::muon && is_muon_matrix(layer, w) ? base + 2 : base;
-}
-
-// What several ranks of tp (etp) hold of a weight: all of it, or the rows of shared key and value
-// heads.
-void add_copies(BucketState& bucket, const LayerProgram& layer, const Weight& w,
-                const WeightSlot& slot, const Plan& plan) {
-  std::vector<Copies> found;
-  if (w.replicated) {
-    found = {{0, w.elements, w.bucket == Bucket::expert ? plan.expert.etp : plan.attention.tp}};
-  } else if (w.bucket == Bucket::dense) {
-    const std::int64_t rows = layer.tensor(w.weight).shape.front().n;
-    found = copies_of(w.cut, rows, w.elements / rows);
+  for (BucketState& bucket : stage.buckets) {
+    std::ranges::sort(bucket.copies, {}, &Copies::first);
+    const auto repeated = std::ranges::unique(bucket.copies);
+    bucket.copies.erase(repeated.begin(), repeated.end());
   }
-  for (Copies& c : found) {
-    c.first += slot.offset;
-    bucket.copies.push_back(c);
-  }
-}
-
-// In order, and those of a table that several layers have once.
-void sort_copies(BucketState& bucket) {
-  std::ranges::sort(bucket.copies, {}, &Copies::first);
-  const auto repeated = std::ranges::unique(bucket.copies);
-  bucket.copies.erase(repeated.begin(), repeated.end());
 }
 
 std::int64_t share_of(double share, const BucketState& b) {
@@ -270,60 +264,62 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
   stage.buckets.assign(bucket_count(plan.optimizer.kind), {});
   const WeightTypes types = weight_types(plan, runtime);
   const bool narrow_copies = types.narrow || types.in_place;
+  const bool by_layer = runtime == Runtime::pleat && (plan.sharding == Sharding::zero2 ||
+                                                      plan.sharding == Sharding::zero3);
+  const bool copies = runtime == Runtime::pleat;  // prices do not ask who holds the same
+  const std::vector<PlacedWeights> weights =
+      weights_of(stage, plan, {.copies = copies, .narrow = narrow_copies || by_layer});
+  for_each_instance(stage, weights, plan, [](const PlacedWeights& of, auto& slots) {
+    slots.resize(of.count);
+  });
   std::optional<WeightSlot> table;  // shared
   const OptimizerPlan& o = plan.optimizer;
   const bool twin_blocks = shares_table && runtime == Runtime::pleat &&
                            (scaled_moment(o.exp_avg) || scaled_moment(o.exp_avg_sq));
-  auto place = [&](auto wanted) {
-    for_each_weight(stage, plan, [&](const LayerProgram& layer, const Weight& w, WeightSlot& slot) {
-      if (w.buffer || !wanted(w)) return;
-      const bool shared = is_table(layer, w);
-      if (shared && table) {
-        slot = *table;
-        return;
-      }
-      const std::size_t index = bucket_of(layer, w, plan);
-      BucketState& bucket = stage.buckets[index];
-      if (shared && twin_blocks) {
-        bucket.elements = in_blocks(bucket.elements);
-        bucket.twin_table = ParameterRange{bucket.elements, w.elements};
-      }
-      slot = {static_cast<Bucket>(index), bucket.elements};
-      bucket.elements += w.elements;
-      if (narrow_copies && read_narrow(layer, w)) {
-        slot.narrow = bucket.narrow_elements;
-        bucket.narrow_elements += w.elements;
-      }
-      if (shared) table = slot;
-    });
+  const auto place = [&](const PlacedWeight& w, WeightSlot& slot) {
+    if (w.table && table) {
+      slot = *table;
+      return;
+    }
+    BucketState& bucket = stage.buckets[w.bucket];
+    if (w.table && twin_blocks) {
+      bucket.elements = in_blocks(bucket.elements);
+      bucket.twin_table = ParameterRange{bucket.elements, w.elements};
+    }
+    slot = {static_cast<Bucket>(w.bucket), bucket.elements};
+    bucket.elements += w.elements;
+    if (w.narrow) {
+      slot.narrow = bucket.narrow_elements;
+      bucket.narrow_elements += w.elements;
+    }
+    if (w.table) table = slot;
   };
-  const bool by_layer = runtime == Runtime::pleat && (plan.sharding == Sharding::zero2 ||
-                                                      plan.sharding == Sharding::zero3);
   if (by_layer) {
-    PlacementByLayer(stage, plan).run();
+    PlacementByLayer(stage, weights, plan).run();
   } else {
-    place([](const Weight& w) { return w.summed_over_tp; });
+    for_each_instance(stage, weights, plan, [&](const PlacedWeights& of, auto& slots) {
+      for (const PlacedWeight& w : of.summed) place(w, slots[w.weight]);
+    });
     for (BucketState& bucket : stage.buckets) bucket.replicated_elements = bucket.elements;
-    place([](const Weight& w) { return !w.summed_over_tp; });
+    for_each_instance(stage, weights, plan, [&](const PlacedWeights& of, auto& slots) {
+      for (const PlacedWeight& w : of.others) place(w, slots[w.weight]);
+    });
   }
-  const auto note_copies = [&](const LayerProgram& layer, const Weight& w, const WeightSlot& slot) {
-    if (w.buffer) return;
-    BucketState& bucket = stage.buckets[static_cast<std::size_t>(slot.bucket)];
-    add_copies(bucket, layer, w, slot, plan);
-  };
-  for_each_weight(stage, plan, note_copies);
-  for (BucketState& bucket : stage.buckets) sort_copies(bucket);
+  if (copies) note_copies(stage, weights, plan);
 
   cut_shards(stage, plan);
-  for (bool loads : {false, true}) {
-    for_each_weight(stage, plan, [&](const LayerProgram& layer, const Weight& w, WeightSlot& slot) {
-      if (!w.buffer || is_load(layer, w) != loads) return;
-      BucketState& b = stage.buckets[static_cast<std::size_t>(w.bucket)];
-      slot = {w.bucket, b.shards * b.shard_elements + b.buffer_elements};
-      b.buffer_elements += w.elements;
-      if (!loads) b.bias_elements += w.elements;
-    });
-  }
+  const auto place_buffer = [&](const PlacedWeight& w, WeightSlot& slot) {
+    BucketState& b = stage.buckets[w.bucket];
+    slot = {static_cast<Bucket>(w.bucket), b.shards * b.shard_elements + b.buffer_elements};
+    b.buffer_elements += w.elements;
+  };
+  for_each_instance(stage, weights, plan, [&](const PlacedWeights& of, auto& slots) {
+    for (const PlacedWeight& w : of.biases) place_buffer(w, slots[w.weight]);
+  });
+  for (BucketState& b : stage.buckets) b.bias_elements = b.buffer_elements;
+  for_each_instance(stage, weights, plan, [&](const PlacedWeights& of, auto& slots) {
+    for (const PlacedWeight& w : of.loads) place_buffer(w, slots[w.weight]);
+  });
   add_buckets_state(stage, model, plan, runtime);
 }
 

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/program/pair_positions.hpp"
 
-#include <algorithm>
-
 namespace pleat {
 namespace {
 
@@ -12,31 +10,26 @@ bool is_decoder(const StageProgram& stage, const LayerInstance& instance) {
   return kind == LayerKind::dense || kind == LayerKind::moe;
 }
 
-// Positions of the chunk's decoder layers, in forward order.
-std::vector<int> decoder_positions(const StageProgram& stage, ChunkId chunk) {
-  std::vector<int> positions;
-  const auto& instances = stage.chunks[chunk.index()].instances;
-  for (std::size_t i = 0; i < instances.size(); ++i) {
-    if (is_decoder(stage, instances[i])) positions.push_back(static_cast<int>(i));
-  }
-  return positions;
-}
-
 }  // namespace
 
 std::vector<PairedPosition> pair_positions(const StageProgram& stage, ChunkId forward,
                                            ChunkId backward) {
-  const std::vector<int> f = decoder_positions(stage, forward);
-  std::vector<int> b = decoder_positions(stage, backward);
-  std::reverse(b.begin(), b.end());
-  const std::size_t paired = std::min(f.size(), b.size());
-  const int f_count = static_cast<int>(stage.chunks[forward.index()].instances.size());
-  const int b_count = static_cast<int>(stage.chunks[backward.index()].instances.size());
+  const auto& f = stage.chunks[forward.index()].instances;
+  const auto& b = stage.chunks[backward.index()].instances;
+  const int f_count = static_cast<int>(f.size()), b_count = static_cast<int>(b.size());
   std::vector<PairedPosition> positions;
+  positions.reserve(f.size() + b.size());
+  const auto decodes = [&](const auto& instances, int i) {
+    return is_decoder(stage, instances[static_cast<std::size_t>(i)]);
+  };
   int f_next = 0, b_next = b_count - 1;
-  for (std::size_t i = 0; i < paired; ++i) {
-    for (; b_next > b[i]; --b_next) positions.push_back({-1, b_next});
-    for (; f_next < f[i]; ++f_next) positions.push_back({f_next, -1});
+  for (;;) {
+    int f_layer = f_next, b_layer = b_next;  // the next decoder layer of each
+    while (f_layer < f_count && !decodes(f, f_layer)) ++f_layer;
+    while (b_layer >= 0 && !decodes(b, b_layer)) --b_layer;
+    if (f_layer == f_count || b_layer < 0) break;
+    for (; b_next > b_layer; --b_next) positions.push_back({-1, b_next});
+    for (; f_next < f_layer; ++f_next) positions.push_back({f_next, -1});
     positions.push_back({f_next++, b_next--});
   }
   for (; b_next >= 0; --b_next) positions.push_back({-1, b_next});

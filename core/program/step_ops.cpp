@@ -97,6 +97,8 @@ void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan,
     stage.table->counted = holds_input_layer(stage);
     stage.table->stages = table_stages;
   }
+  stage.prologue.reserve(8);  // an operation is large to move
+  stage.epilogue.reserve(24);
   stage.prologue.push_back(
       step_op(OpKind::zero, "zero.loss", Module::optimizer, {}, {stage.loss}));
   std::vector<TensorId> gradients;
