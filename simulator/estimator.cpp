@@ -118,13 +118,14 @@ class Estimator::Memory {
     const ClusterView& view;
     Layers& layers;
     const Layout& layout;
-    std::optional<Program> shell = {};  // the plan's, without stages, once a clock asked for it
     // The stages that differ, once a clock asked for them.
     struct Differing {
-      StageProgram program;
-      StageHoldings holdings;
+      Differing(const CompiledFrom& from, StageProgram&& stage)
+          : program(std::move(stage)), prepared(from, program) {}
+      const StageProgram program;
+      const PreparedStage prepared;
     };
-    std::vector<std::optional<Differing>> stages = {};
+    std::vector<std::unique_ptr<const Differing>> stages = {};
   };
 
   // Hands `ask` what prices the plan at a clock.
@@ -239,8 +240,7 @@ class Estimator::Memory {
   }
 
   StageRecords record(int clock, const Profile& profile, Parts& parts) {
-    if (!parts.shell) parts.shell.emplace(Program{model_, workload_, parts.plan, runtime_, {}});
-    const Program& shell = *parts.shell;
+    const CompiledFrom from(model_, workload_, parts.plan, runtime_);
     LayerLibrary& library = parts.layers.library;
     const std::vector<StageComposition>& stages = parts.layout.stages;
     StageRecords records;
@@ -256,12 +256,12 @@ class Estimator::Memory {
         continue;
       }
       const std::vector<LayerVariant>& variants = stages[s].variants;
-      std::optional<Parts::Differing>& stage = parts.stages[s];
+      std::unique_ptr<const Parts::Differing>& stage = parts.stages[s];
       if (!stage) {
-        stage.emplace(
-            assemble_stage(model_, parts.plan, runtime_, Stage{static_cast<int>(s)}, stages[s],
-                           [&](const LayerVariant& v) { return library.program(v); }));
-        stage->holdings = stage_holdings(shell, stage->program);
+        stage = std::make_unique<const Parts::Differing>(
+            from, assemble_stage(model_, parts.plan, runtime_, Stage{static_cast<int>(s)},
+                                 stages[s],
+                                 [&](const LayerVariant& v) { return library.program(v); }));
       }
       costs.clear();
       for (const LayerVariant& v : variants) costs.push_back(&library.costs(v, clock, profile));
@@ -271,8 +271,8 @@ class Estimator::Memory {
           return library.pair(variants[f], variants[b], clock, profile);
         };
       }
-      records.push_back(std::make_shared<const StageRecord>(record_stage(
-          shell, stage->program, stage->holdings, costs, pair, parts.view, profile)));
+      records.push_back(std::make_shared<const StageRecord>(
+          record_stage(stage->prepared, costs, pair, parts.view, profile)));
     }
     return records;
   }

@@ -145,14 +145,14 @@ class StageSum {
     const auto& backward = stage_.chunks[b].instances;
     PassCost sum;
     const ChunkId fc{static_cast<int>(f)}, bc{static_cast<int>(b)};
-    for (const PairedPosition& at : pair_positions(stage_, fc, bc)) {
+    for_each_pair(stage_, fc, bc, [&](const PairedPosition& at) {
       const auto of = [](const auto& instances, int i) -> const LayerInstance& {
         return instances[static_cast<std::size_t>(i)];
       };
       if (at.backward < 0) append(sum, layer(of(forward, at.forward)).forward);
       else if (at.forward < 0) append(sum, layer(of(backward, at.backward)).backward);
       else append(sum, known(of(forward, at.forward), of(backward, at.backward), pair));
-    }
+    });
     return sum;
   }
 

@@ -101,7 +101,7 @@ struct StageCosts {
   std::vector<PassCost> forward, backward;    // by chunk
   std::vector<PassCost> input, weight;        // by chunk, where backward passes are split
   std::vector<PassCost> pairs;                // those that differ; or empty
-  std::vector<std::int32_t> pair_of;          // [forward chunk * chunks + backward chunk]: into pairs
+  std::vector<std::int32_t> pair_of;  // [forward chunk * chunks + backward chunk]: index into pairs
   [[nodiscard]] const PassCost& pass(Pass p, ChunkId c) const {
     return (p == Pass::forward ? forward : backward)[c.index()];
   }

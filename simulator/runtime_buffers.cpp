@@ -68,18 +68,18 @@ double workspaces(const StageProgram& stage) {
   return kCublasWorkspace * count;
 }
 
-double tokens_of(const Program& program) {  // of a microbatch on one context shard
-  return static_cast<double>(program.workload.seq_len) * program.plan.micro_batch /
-         program.plan.attention.cp;
+double tokens_of(const CompiledFrom& from) {  // of a microbatch on one context shard
+  return static_cast<double>(from.workload.seq_len) * from.plan.micro_batch /
+         from.plan.attention.cp;
 }
 
 // The head's gathered input (mcore get_global_memory_buffer "mpu").
-double gather_buffer(const Program& program, const StageProgram& stage) {
-  const bool sp = program.plan.attention.tp > 1 && program.plan.sequence_parallel;
+double gather_buffer(const CompiledFrom& from, const StageProgram& stage) {
+  const bool sp = from.plan.attention.tp > 1 && from.plan.sequence_parallel;
   if (!sp || !has_layer(stage, LayerKind::head)) return 0;
   const bool depths = has_layer(stage, LayerKind::mtp);
-  const double heads = depths ? 1.0 + static_cast<double>(program.model.mtp_layers) : 1;
-  return heads * tokens_of(program) * static_cast<double>(program.model.hidden) * 2.0;
+  const double heads = depths ? 1.0 + static_cast<double>(from.model.mtp_layers) : 1;
+  return heads * tokens_of(from) * static_cast<double>(from.model.hidden) * 2.0;
 }
 
 // Fused gradient accumulation leaves autograd an empty gradient of the head's weight (mcore
@@ -101,12 +101,12 @@ double head_gradient(const StageProgram& stage) {
 // Boundary tensors the schedule's variables still name: the input gradient it sent last (1F1B, not
 // on the first stage), and with interleaving a received tensor in each direction
 // (mcore pipeline_parallel/schedules.py).
-double pipeline_buffers(const Program& program, const StageProgram& stage) {
-  const Plan& plan = program.plan;
+double pipeline_buffers(const CompiledFrom& from, const StageProgram& stage) {
+  const Plan& plan = from.plan;
   if (plan.attention.pp == 1) return 0;
   const bool sp = plan.attention.tp > 1 && plan.sequence_parallel;
-  const double boundary = tokens_of(program) / (sp ? plan.attention.tp : 1) *
-                          static_cast<double>(program.model.hidden) * 2.0;
+  const double boundary = tokens_of(from) / (sp ? plan.attention.tp : 1) *
+                          static_cast<double>(from.model.hidden) * 2.0;
   if (plan.vpp > 1) return 2 * boundary;
   return stage.stage.value > 0 ? boundary : 0;
 }
@@ -142,8 +142,8 @@ double deepep_buffer(const ModelSpec& model, const Plan& plan) {
 // the gradients of the last one beside it: one more of the largest layer than the program holds.
 // What is in no layer (tables, head) stays gathered from its first use on: only units are released
 // (megatron_fsdp.py, _post_forward and _root_pre_backward).
-double fsdp_buffers(const Program& program, const StageProgram& stage) {
-  const Plan& plan = program.plan;
+double fsdp_buffers(const CompiledFrom& from, const StageProgram& stage) {
+  const Plan& plan = from.plan;
   if (plan.sharding != Sharding::zero2 && plan.sharding != Sharding::zero3) return 0;
   const bool gathers = plan.sharding == Sharding::zero3;
   double unit = 0, rest = 0;  // elements
@@ -177,16 +177,16 @@ std::int64_t outside_bytes(const ModelSpec& model, const WorkloadSpec& workload,
   return 0;
 }
 
-RuntimeBytes runtime_bytes(const Program& program, const StageProgram& stage) {
-  switch (program.runtime) {
+RuntimeBytes runtime_bytes(const CompiledFrom& from, const StageProgram& stage) {
+  switch (from.runtime) {
     case Runtime::pleat: return {};
     case Runtime::megatron:
       return {.allocated = static_cast<std::int64_t>(
                   workspaces(stage) + dummy_wgrads(stage) + head_gradient(stage) +
-                  gather_buffer(program, stage) + pipeline_buffers(program, stage) +
-                  fsdp_buffers(program, stage)),
-              .outside = outside_bytes(program.model, program.workload, program.plan,
-                                       program.runtime)};
+                  gather_buffer(from, stage) + pipeline_buffers(from, stage) +
+                  fsdp_buffers(from, stage)),
+              .outside = outside_bytes(from.model, from.workload, from.plan,
+                                       from.runtime)};
   }
   return {};
 }
@@ -196,14 +196,14 @@ RuntimeBytes runtime_bytes(const Program& program, const StageProgram& stage) {
 // captured part: the router with what is before the exchange, and attention. It is what the
 // Megatron Core report finds (7 GB for DeepSeek-V3, 60 layers in flight); gradients and workspaces
 // take turns. A graph of the whole iteration holds what would be allocated anyway.
-std::vector<std::int64_t> graph_outputs(const Program& program, const StageProgram& stage) {
-  if (program.runtime != Runtime::megatron || !captures_parts(program.plan.cuda_graph)) return {};
-  const int attention = captures_attention(program.plan.cuda_graph) ? 1 : 0;
-  const int router = captures_router(program.plan.cuda_graph) ? 1 : 0;
-  const bool sp = program.plan.attention.tp > 1 && program.plan.sequence_parallel;
-  const auto tensor = static_cast<std::int64_t>(tokens_of(program) /
-                                                (sp ? program.plan.attention.tp : 1) *
-                                                static_cast<double>(program.model.hidden) * 2.0);
+std::vector<std::int64_t> graph_outputs(const CompiledFrom& from, const StageProgram& stage) {
+  if (from.runtime != Runtime::megatron || !captures_parts(from.plan.cuda_graph)) return {};
+  const int attention = captures_attention(from.plan.cuda_graph) ? 1 : 0;
+  const int router = captures_router(from.plan.cuda_graph) ? 1 : 0;
+  const bool sp = from.plan.attention.tp > 1 && from.plan.sequence_parallel;
+  const auto tensor = static_cast<std::int64_t>(tokens_of(from) /
+                                                (sp ? from.plan.attention.tp : 1) *
+                                                static_cast<double>(from.model.hidden) * 2.0);
   std::vector<std::int64_t> chunks;
   for (const ChunkProgram& chunk : stage.chunks) {
     std::int64_t parts = 0;

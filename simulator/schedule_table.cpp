@@ -14,19 +14,29 @@ namespace {
 class Tabulator {
  public:
   explicit Tabulator(ScheduleTable& table)
-      : t_(table), work_(table.slot_work()), last_(virtual_stages(table.shape) - 1),
-        next_(table.orders.size()) {
+      : t_(table), work_(table.slot_work()), kinds_(table.kinds()),
+        last_(virtual_stages(table.shape) - 1), next_(table.orders.size()) {
     t_.cells = 2 * (last_ + 1) * t_.shape.microbatches;
     writer_.resize(static_cast<std::size_t>(t_.cells));
     for (const std::vector<Slot>& order : t_.orders) turns_.push_back(turns_of(order));
+    for (int s = 0; s < t_.shape.pp; ++s) {
+      for (int c = 0; c < work_.chunks; ++c) {
+        for (const Pass pass : {Pass::forward, Pass::backward}) {
+          ways_.push_back(way_of(s, ChunkId{c}, pass));
+        }
+      }
+    }
     t_.work.resize(t_.orders.size());
     t_.times.assign(t_.orders.size(),
-                    std::vector<std::int32_t>(static_cast<std::size_t>(t_.kinds())));
+                    std::vector<std::int32_t>(static_cast<std::size_t>(kinds_)));
   }
 
   void run() {
     std::size_t left = 0;
-    for (const auto& order : t_.orders) left += order.size();
+    for (std::size_t s = 0; s < t_.orders.size(); ++s) {
+      left += t_.orders[s].size();
+      t_.work[s].reserve(t_.orders[s].size());
+    }
     t_.steps.reserve(left);
     t_.walk.reserve(left);
     while (left > 0) {
@@ -40,49 +50,60 @@ class Tabulator {
   }
 
  private:
-  [[nodiscard]] std::int32_t cell(Pass pass, int virtual_stage, MicroBatch mb) const {
-    const int row = static_cast<int>(pass) * (last_ + 1) + virtual_stage;
-    return row * t_.shape.microbatches + mb.value;
-  }
+  // What the slots of a chunk and pass have in common; the cells are those of microbatch 0.
+  struct Way {
+    std::int32_t input = -1, output = 0;  // -1: it reads the data
+    bool travels = false;                 // the input comes from another stage
+    bool sends = false;                   // the output goes to another one
+  };
 
-  [[nodiscard]] int place(int s, ChunkId chunk) const {
-    return virtual_stage(t_.shape, Stage{s}, chunk);
+  [[nodiscard]] std::int32_t cell(Pass pass, int virtual_stage) const {
+    return (static_cast<int>(pass) * (last_ + 1) + virtual_stage) * t_.shape.microbatches;
   }
 
   // Is that virtual stage on stage s? So with one stage, and at the turn of a V. DualPipe's chunks
   // belong to different microbatches.
-  [[nodiscard]] bool holds(int s, int virtual_stage) const {
+  [[nodiscard]] bool holds(int s, int place) const {
     if (t_.shape.pp == 1) return true;
     if (t_.shape.kind == PipelineSchedule::dualpipe) return false;
     for (int c = 0; c < work_.chunks; ++c) {
-      if (place(s, ChunkId{c}) == virtual_stage) return true;
+      if (virtual_stage(t_.shape, Stage{s}, ChunkId{c}) == place) return true;
     }
     return false;
+  }
+
+  [[nodiscard]] Way way_of(int s, ChunkId chunk, Pass pass) const {
+    const int v = virtual_stage(t_.shape, Stage{s}, chunk);
+    const int step = pass == Pass::forward ? 1 : -1;
+    const auto other = [&](int place) { return place >= 0 && place <= last_ && !holds(s, place); };
+    Way way{.output = cell(pass, v), .travels = other(v - step), .sends = other(v + step)};
+    const bool turns = pass == Pass::backward && v == last_;
+    if (turns) way.input = cell(Pass::forward, v);
+    else if (v - step >= 0) way.input = cell(pass, v - step);
+    return way;
+  }
+  [[nodiscard]] const Way& way(int s, const Slot& slot) const {
+    const int chunk = s * work_.chunks + slot.chunk.value;
+    return ways_[static_cast<std::size_t>(2 * chunk + static_cast<int>(slot.pass))];
   }
 
   // The cell a slot reads; false: not written yet.
   bool find_input(int s, const Slot& slot, std::int32_t& input, bool& travels) const {
     if (slot.part == SlotPart::weight_gradients) return true;  // an earlier slot made them
-    const int v = place(s, slot.chunk);
-    const bool forward = slot.pass == Pass::forward;
-    if (forward && v == 0) return true;  // the data
-    const bool own = !forward && v == last_;
-    const int from = forward ? v - 1 : v + 1;
-    input = own ? cell(Pass::forward, v, slot.microbatch) : cell(slot.pass, from, slot.microbatch);
-    travels = !own && !holds(s, from);
+    const Way& w = way(s, slot);
+    if (w.input < 0) return true;
+    input = w.input + slot.microbatch.value;
+    travels = w.travels;
     return writer_[static_cast<std::size_t>(input)] > 0;
   }
 
   // Megatron's schedules.py: plain 1F1B exchanges tensors between slots, interleaved 1F1B beside
   // them but for its warm-up and cool-down, where slots of one direction follow each other.
   [[nodiscard]] bool waits_for_send(int s, const std::vector<Slot>& order, std::size_t i) const {
-    if (t_.shape.kind != PipelineSchedule::one_f_one_b) return false;
-    const Slot& slot = order[i];
-    const bool forward = slot.pass == Pass::forward;
-    const int to = place(s, slot.chunk) + (forward ? 1 : -1);
-    if (to < 0 || to > last_ || holds(s, to)) return false;
+    if (t_.shape.kind != PipelineSchedule::one_f_one_b || !way(s, order[i]).sends) return false;
     if (t_.shape.vpp == 1) return true;
     const Turns& turns = turns_[static_cast<std::size_t>(s)];
+    const bool forward = order[i].pass == Pass::forward;
     return forward ? i < turns.first_backward : i > turns.last_forward;
   }
 
@@ -109,12 +130,12 @@ class Tabulator {
     for (std::size_t k = 0; k < count; ++k) {
       if (!find_input(s, order[i + k], step.input[k], step.travels[k])) return 0;
     }
+    const auto number = static_cast<std::int32_t>(t_.steps.size()) + 1;
     for (std::size_t k = 0; k < count; ++k) {
       const Slot& slot = order[i + k];
       if (slot.part == SlotPart::weight_gradients) continue;
-      step.output[k] = cell(slot.pass, place(s, slot.chunk), slot.microbatch);
-      writer_[static_cast<std::size_t>(step.output[k])] =
-          static_cast<std::int32_t>(t_.steps.size()) + 1;
+      step.output[k] = way(s, slot).output + slot.microbatch.value;
+      writer_[static_cast<std::size_t>(step.output[k])] = number;
     }
     step.sends = count == 1 && waits_for_send(s, order, i);
     step.work = count == 2 ? work_.pair(order[i].chunk, order[i + 1].chunk) : work_.alone(order[i]);
@@ -127,7 +148,7 @@ class Tabulator {
   }
 
   [[nodiscard]] ScheduleTable::Walk walk_of(const ScheduleTable::Step& step) const {
-    ScheduleTable::Walk walk{.duration = step.stage * t_.kinds() + step.work,
+    ScheduleTable::Walk walk{.duration = step.stage * kinds_ + step.work,
                              .stage = step.stage,
                              .sends = step.sends};
     for (std::size_t k = 0; k < 2; ++k) {
@@ -140,8 +161,10 @@ class Tabulator {
 
   ScheduleTable& t_;
   SlotWork work_;
+  int kinds_;
   int last_;  // virtual stage
   std::vector<Turns> turns_;  // by stage
+  std::vector<Way> ways_;     // [(stage * chunks + chunk) * 2 + pass]
   std::vector<std::int32_t> writer_;  // of each cell: 1 + a step; 0: not written yet
   std::vector<std::size_t> next_;
 };

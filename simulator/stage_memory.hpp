@@ -49,11 +49,22 @@ struct RuntimeBytes {
   std::int64_t allocated = 0;  // tensors: workspaces, buffers kept for the whole run
   std::int64_t outside = 0;    // CUDA context, NCCL, registered exchange buffers: rules of thumb
 };
+// What stages are compiled from.
+struct CompiledFrom {
+  const ModelSpec& model;
+  const WorkloadSpec& workload;
+  const Plan& plan;
+  Runtime runtime = Runtime::pleat;
+  CompiledFrom(const Program& p)  // NOLINT(google-explicit-constructor): a part of it
+      : CompiledFrom(p.model, p.workload, p.plan, p.runtime) {}
+  CompiledFrom(const ModelSpec& m, const WorkloadSpec& w, const Plan& p, Runtime r)
+      : model(m), workload(w), plan(p), runtime(r) {}
+};
 // Pleat holds none.
-[[nodiscard]] RuntimeBytes runtime_bytes(const Program&, const StageProgram&);
+[[nodiscard]] RuntimeBytes runtime_bytes(const CompiledFrom&, const StageProgram&);
 // Outputs that graphs of parts of layers keep for a microbatch, by chunk; empty without such
 // graphs.
-[[nodiscard]] std::vector<std::int64_t> graph_outputs(const Program&, const StageProgram&);
+[[nodiscard]] std::vector<std::int64_t> graph_outputs(const CompiledFrom&, const StageProgram&);
 // RuntimeBytes::outside alone, which is the same on all stages.
 [[nodiscard]] std::int64_t outside_bytes(const ModelSpec&, const WorkloadSpec&, const Plan&,
                                          Runtime);

@@ -28,12 +28,21 @@ struct StageRecord : StageHoldings {
   SourceClass source = SourceClass::measured;  // the worst of its prices
 };
 
-// Of `program` only model, workload, plan and runtime count.
-[[nodiscard]] StageHoldings stage_holdings(const Program& program, const StageProgram&);
+// A stage, and what is worked out once for its records at all clocks.
+struct PreparedStage {
+  PreparedStage(const CompiledFrom&, const StageProgram&);  // refers to both
+  PreparedStage(const PreparedStage&) = delete;
+  PreparedStage& operator=(const PreparedStage&) = delete;
 
-// The costs of the stage's layers, and of pairs of them where passes are paired, are given, as is
-// what it holds; step operations are priced here.
-[[nodiscard]] StageRecord record_stage(const Program& program, const StageProgram&, StageHoldings,
+  const CompiledFrom from;
+  const StageProgram& program;
+  const StageHoldings holdings;
+  const std::vector<Tensor> shards;  // shard_view
+};
+
+// The costs of the stage's layers, and of pairs of them where passes are paired, are given; step
+// operations are priced here.
+[[nodiscard]] StageRecord record_stage(const PreparedStage&,
                                        std::span<const LayerCosts* const> layers,
                                        const PairSource&, const ClusterView&, const Profile&);
 

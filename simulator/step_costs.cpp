@@ -8,18 +8,6 @@
 namespace pleat {
 namespace {
 
-// The state as one rank's optimizer sees it: gradients and weights cut to the shard.
-std::vector<Tensor> shard_view(const StageProgram& stage) {
-  std::vector<Tensor> state = stage.state;
-  for (const BucketState& bucket : stage.buckets) {
-    if (bucket.elements == 0) continue;
-    for (TensorId id : {bucket.gradients, bucket.weights}) {
-      state[id.index()].shape = {{bucket.shard_elements}};
-    }
-  }
-  return state;
-}
-
 bool works_on_shard(const Op& op) {
   const OpKind family = family_of(op.kind);
   return family == OpKind::grad_norm || family == OpKind::adamw || family == OpKind::copy ||
@@ -103,15 +91,25 @@ void hide_host_transfers(const std::vector<Op>& ops, std::vector<StepOpCost>& co
 
 }  // namespace
 
-std::vector<StepOpCost> price_step_ops(const StageProgram& stage, const std::vector<Op>& ops,
-                                       const ClusterView& view, const Profile& profile) {
-  std::vector<Tensor> shards;  // once they are asked for
+std::vector<Tensor> shard_view(const StageProgram& stage) {
+  std::vector<Tensor> state = stage.state;
+  for (const BucketState& bucket : stage.buckets) {
+    if (bucket.elements == 0) continue;
+    for (TensorId id : {bucket.gradients, bucket.weights}) {
+      state[id.index()].shape = {{bucket.shard_elements}};
+    }
+  }
+  return state;
+}
+
+std::vector<StepOpCost> price_step_ops(const StageProgram& stage,
+                                       const std::vector<Tensor>& shards,
+                                       const std::vector<Op>& ops, const ClusterView& view,
+                                       const Profile& profile) {
   std::vector<StepOpCost> costs;
   costs.reserve(ops.size());
   for (const Op& op : ops) {
-    const bool shard = works_on_shard(op);
-    if (shard && shards.empty()) shards = shard_view(stage);
-    const std::vector<Tensor>& tensors = shard ? shards : stage.state;
+    const std::vector<Tensor>& tensors = works_on_shard(op) ? shards : stage.state;
     const OpCost cost = price_op(op, tensors, Binding{}, view, profile);
     costs.push_back({.kind = op.kind, .group = op.group, .cost = cost, .exposed = cost.time});
   }

@@ -53,7 +53,7 @@ StageRecords record_stages(const Program& program, const ClusterView& view,
       };
     }
     records.push_back(std::make_shared<const StageRecord>(
-        record_stage(program, stage, stage_holdings(program, stage), costs, pair, view, profile)));
+        record_stage({program, stage}, costs, pair, view, profile)));
   }
   return records;
 }

@@ -8,113 +8,12 @@
 
 #include "core/plan/rank_map.hpp"
 #include "core/program/losses.hpp"
-#include "core/program/placed_weights.hpp"
 #include "core/program/step_ops.hpp"
 #include "core/program/step_state.hpp"
+#include "core/program/weight_placement.hpp"
 
 namespace pleat {
 namespace {
-
-// The weights of each of the stage's layer programs.
-std::vector<PlacedWeights> weights_of(const StageProgram& stage, const Plan& plan,
-                                      PlacedDetail detail) {
-  std::vector<PlacedWeights> all;
-  all.reserve(stage.layers.size());
-  for (const LayerProgram& layer : stage.layers) {
-    all.push_back(placed_weights(layer, plan, detail));
-  }
-  return all;
-}
-
-// visit(weights, slots) of every instance in forward order. DualPipe's mirrored stages hold the
-// same layers in opposite chunks; both begin with the earlier ones, so that their buckets can be
-// summed.
-template <class Visit>
-void for_each_instance(StageProgram& stage, const std::vector<PlacedWeights>& weights,
-                       const Plan& plan, Visit visit) {
-  const std::size_t count = stage.chunks.size();
-  const bool opposite = plan.schedule == PipelineSchedule::dualpipe &&
-                        stage.stage.value >= plan.attention.pp / 2;
-  for (std::size_t c = 0; c < count; ++c) {
-    for (LayerInstance& instance : stage.chunks[opposite ? count - 1 - c : c].instances) {
-      visit(weights[static_cast<std::size_t>(instance.program)], instance.slots);
-    }
-  }
-}
-
-// Every layer's weights by themselves, its table apart from the others, those that are summed over
-// tp first, padded to whole shards. A table that several layers have is the first one's.
-class PlacementByLayer {
- public:
-  PlacementByLayer(StageProgram& stage, const std::vector<PlacedWeights>& weights,
-                   const Plan& plan)
-      : stage_(stage), weights_(weights), plan_(plan) {}
-
-  void run() {
-    for (ChunkProgram& chunk : stage_.chunks) {
-      for (LayerInstance& instance : chunk.instances) {
-        const PlacedWeights& weights = weights_[static_cast<std::size_t>(instance.program)];
-        place_table(weights, instance);
-        for (const Bucket which : {Bucket::dense, Bucket::expert}) place(weights, instance, which);
-      }
-    }
-  }
-
- private:
-  BucketState& bucket(Bucket which) { return stage_.buckets[static_cast<std::size_t>(which)]; }
-
-  void place_table(const PlacedWeights& weights, LayerInstance& instance) {
-    for (const auto* list : {&weights.summed, &weights.others}) {
-      for (const PlacedWeight& w : *list) {
-        if (!w.table) continue;
-        if (!table_) {
-          const std::int64_t begin = bucket(Bucket::dense).elements;
-          append(w, instance.slots[w.weight]);
-          table_ = instance.slots[w.weight];
-          close(Bucket::dense, {.begin = begin});
-        }
-        instance.slots[w.weight] = *table_;
-      }
-    }
-  }
-
-  void place(const PlacedWeights& weights, LayerInstance& instance, Bucket which) {
-    BucketUnit unit{.begin = bucket(which).elements};
-    const auto append_all = [&](const std::vector<PlacedWeight>& list) {
-      for (const PlacedWeight& w : list) {
-        const bool here = w.bucket == static_cast<std::size_t>(which);
-        if (here && !w.table) append(w, instance.slots[w.weight]);
-      }
-    };
-    append_all(weights.summed);
-    unit.replicated_elements = bucket(which).elements - unit.begin;
-    append_all(weights.others);
-    close(which, unit);
-  }
-
-  void append(const PlacedWeight& w, WeightSlot& slot) {
-    BucketState& b = stage_.buckets[w.bucket];
-    slot = {static_cast<Bucket>(w.bucket), b.elements};
-    b.elements += w.elements;
-    if (!w.narrow) return;
-    slot.narrow = b.narrow_elements;
-    b.narrow_elements += w.elements;
-  }
-
-  void close(Bucket which, BucketUnit unit) {
-    BucketState& b = bucket(which);
-    if (b.elements == unit.begin) return;
-    const int shards = group_size(plan_, shard_groups(plan_, which == Bucket::expert).shard);
-    unit.elements = (b.elements - unit.begin + shards - 1) / shards * shards;
-    b.elements = unit.begin + unit.elements;
-    b.units.push_back(unit);
-  }
-
-  StageProgram& stage_;
-  const std::vector<PlacedWeights>& weights_;
-  const Plan& plan_;
-  std::optional<WeightSlot> table_;
-};
 
 // The weights as they are kept, and copies of those that narrow products read beside them: narrow
 // types need a row-wise and a column-wise one.
@@ -142,25 +41,6 @@ WeightTypes weight_types(const Plan& plan, Runtime runtime) {
     case Precision::mxfp8: return primary(DType::mxfp8);
   }
   return {};
-}
-
-// Which elements of the buckets several ranks of tp (etp) hold: in order, and those of a table that
-// several layers have once.
-void note_copies(StageProgram& stage, const std::vector<PlacedWeights>& weights,
-                 const Plan& plan) {
-  for_each_instance(stage, weights, plan, [&](const PlacedWeights& of, const auto& slots) {
-    for (const auto& [weight, copies] : of.copies) {
-      const WeightSlot& slot = slots[weight];
-      std::vector<Copies>& all = stage.buckets[static_cast<std::size_t>(slot.bucket)].copies;
-      all.push_back(copies);
-      all.back().first += slot.offset;
-    }
-  });
-  for (BucketState& bucket : stage.buckets) {
-    std::ranges::sort(bucket.copies, {}, &Copies::first);
-    const auto repeated = std::ranges::unique(bucket.copies);
-    bucket.copies.erase(repeated.begin(), repeated.end());
-  }
 }
 
 std::int64_t share_of(double share, const BucketState& b) {
@@ -221,10 +101,6 @@ void add_bucket_state(StageProgram& stage, std::size_t index, const Plan& plan,
               b.exp_avg, b.exp_avg_sq);
 }
 
-std::int64_t in_blocks(std::int64_t elements) {
-  return (elements + kMomentBlock - 1) / kMomentBlock * kMomentBlock;
-}
-
 void cut_shards(StageProgram& stage, const Plan& plan) {
   const bool sharded = plan.sharding != Sharding::none;
   const int stage_copies = group_size(plan, Group::copies);
@@ -239,6 +115,7 @@ void cut_shards(StageProgram& stage, const Plan& plan) {
 
 void add_buckets_state(StageProgram& stage, const ModelSpec& model, const Plan& plan,
                        Runtime runtime) {
+  stage.state.reserve(12 * stage.buckets.size());  // step operations have more
   const WeightTypes types = weight_types(plan, runtime);
   for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
     if (stage.buckets[i].elements > 0) add_bucket_state(stage, i, plan, types);
@@ -263,63 +140,24 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
                      Runtime runtime, bool shares_table) {
   stage.buckets.assign(bucket_count(plan.optimizer.kind), {});
   const WeightTypes types = weight_types(plan, runtime);
-  const bool narrow_copies = types.narrow || types.in_place;
-  const bool by_layer = runtime == Runtime::pleat && (plan.sharding == Sharding::zero2 ||
-                                                      plan.sharding == Sharding::zero3);
-  const bool copies = runtime == Runtime::pleat;  // prices do not ask who holds the same
-  const std::vector<PlacedWeights> weights =
-      weights_of(stage, plan, {.copies = copies, .narrow = narrow_copies || by_layer});
-  for_each_instance(stage, weights, plan, [](const PlacedWeights& of, auto& slots) {
-    slots.resize(of.count);
-  });
-  std::optional<WeightSlot> table;  // shared
-  const OptimizerPlan& o = plan.optimizer;
-  const bool twin_blocks = shares_table && runtime == Runtime::pleat &&
-                           (scaled_moment(o.exp_avg) || scaled_moment(o.exp_avg_sq));
-  const auto place = [&](const PlacedWeight& w, WeightSlot& slot) {
-    if (w.table && table) {
-      slot = *table;
-      return;
+  const bool narrow = types.narrow || types.in_place;
+  switch (runtime) {
+    case Runtime::megatron:
+      count_weights(stage, plan, narrow);
+      cut_shards(stage, plan);
+      break;
+    case Runtime::pleat: {
+      const bool by_layer =
+          plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;
+      const std::vector<PlacedWeights> weights =
+          weights_of(stage, plan, narrow || by_layer);
+      if (by_layer) place_by_layer(stage, weights, plan);
+      else place_parameters(stage, weights, plan, shares_table);
+      cut_shards(stage, plan);
+      place_buffers(stage, weights, plan);
+      break;
     }
-    BucketState& bucket = stage.buckets[w.bucket];
-    if (w.table && twin_blocks) {
-      bucket.elements = in_blocks(bucket.elements);
-      bucket.twin_table = ParameterRange{bucket.elements, w.elements};
-    }
-    slot = {static_cast<Bucket>(w.bucket), bucket.elements};
-    bucket.elements += w.elements;
-    if (w.narrow) {
-      slot.narrow = bucket.narrow_elements;
-      bucket.narrow_elements += w.elements;
-    }
-    if (w.table) table = slot;
-  };
-  if (by_layer) {
-    PlacementByLayer(stage, weights, plan).run();
-  } else {
-    for_each_instance(stage, weights, plan, [&](const PlacedWeights& of, auto& slots) {
-      for (const PlacedWeight& w : of.summed) place(w, slots[w.weight]);
-    });
-    for (BucketState& bucket : stage.buckets) bucket.replicated_elements = bucket.elements;
-    for_each_instance(stage, weights, plan, [&](const PlacedWeights& of, auto& slots) {
-      for (const PlacedWeight& w : of.others) place(w, slots[w.weight]);
-    });
   }
-  if (copies) note_copies(stage, weights, plan);
-
-  cut_shards(stage, plan);
-  const auto place_buffer = [&](const PlacedWeight& w, WeightSlot& slot) {
-    BucketState& b = stage.buckets[w.bucket];
-    slot = {static_cast<Bucket>(w.bucket), b.shards * b.shard_elements + b.buffer_elements};
-    b.buffer_elements += w.elements;
-  };
-  for_each_instance(stage, weights, plan, [&](const PlacedWeights& of, auto& slots) {
-    for (const PlacedWeight& w : of.biases) place_buffer(w, slots[w.weight]);
-  });
-  for (BucketState& b : stage.buckets) b.bias_elements = b.buffer_elements;
-  for_each_instance(stage, weights, plan, [&](const PlacedWeights& of, auto& slots) {
-    for (const PlacedWeight& w : of.loads) place_buffer(w, slots[w.weight]);
-  });
   add_buckets_state(stage, model, plan, runtime);
 }
 

@@ -32,10 +32,12 @@ struct PlacedWeights {
   std::vector<Copied> copies;
 };
 
-// What not every layout needs.
-struct PlacedDetail {
-  bool copies = false, narrow = false;
-};
-[[nodiscard]] PlacedWeights placed_weights(const LayerProgram&, const Plan&, PlacedDetail);
+// The bucket that a weight lies in, into StageProgram::buckets.
+[[nodiscard]] std::size_t bucket_of(const LayerProgram&, const Weight&, const Plan&);
+// By weight: whether it is the second operand of a product in a narrow type.
+[[nodiscard]] std::vector<bool> read_narrow(const LayerProgram&);
+
+// Of each of the stage's layer programs; `narrow`: PlacedWeight::narrow is wanted.
+[[nodiscard]] std::vector<PlacedWeights> weights_of(const StageProgram&, const Plan&, bool narrow);
 
 }  // namespace pleat

@@ -36,7 +36,9 @@ std::optional<SharedTable> table_of(const StageProgram& stage) {
       const LayerProgram& layer = stage.program(instance);
       for (std::size_t i = 0; i < layer.weights.size(); ++i) {
         const Weight& w = layer.weights[i];
-        if (is_table(layer, w)) return SharedTable{instance.slots[i], w.elements, true, {}};
+        if (!is_table(layer, w)) continue;
+        const WeightSlot slot = instance.slots.empty() ? WeightSlot{} : instance.slots[i];
+        return SharedTable{slot, w.elements, true, {}};
       }
     }
   }
