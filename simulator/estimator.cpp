@@ -20,9 +20,9 @@
 namespace pleat {
 namespace {
 
-struct TextHash {
+struct TextHash {  // not noexcept: as KeyHash
   using is_transparent = void;
-  std::size_t operator()(std::string_view text) const noexcept {
+  std::size_t operator()(std::string_view text) const {
     return std::hash<std::string_view>{}(text);
   }
 };

@@ -144,7 +144,7 @@ const PassCost& LayerLibrary::pair(const LayerVariant& forward, const LayerVaria
   return found->second;
 }
 
-std::size_t LayerLibrary::LayerPair::Hash::operator()(const LayerPair& pair) const noexcept {
+std::size_t LayerLibrary::LayerPair::Hash::operator()(const LayerPair& pair) const {
   const VariantHash hash;
   return (hash(pair.forward) * 31 + hash(pair.backward)) * 31 +
          static_cast<std::size_t>(pair.clock);

@@ -76,7 +76,7 @@ class LayerLibrary {
     int clock = 0;
     bool operator==(const LayerPair&) const = default;
     struct Hash {
-      std::size_t operator()(const LayerPair& pair) const noexcept;
+      std::size_t operator()(const LayerPair& pair) const;
     };
   };
 

@@ -66,28 +66,23 @@ void put_if(KeyWriter<Key>& w, bool counts, const std::set<Enum>& values, bool m
 
 }  // namespace
 
-std::size_t VariantHash::operator()(const LayerVariant& v) const noexcept {
-  std::uint64_t h = 0x9E3779B97F4A7C15u;
-  const auto mix = [&h](auto... values) {
-    for (const std::int64_t n : {static_cast<std::int64_t>(values)...}) {
-      h = (h ^ static_cast<std::uint64_t>(n)) * 0xD6E8FEB86659FD93u;
-      h ^= h >> 32;
-    }
-  };
+std::size_t VariantHash::operator()(const LayerVariant& v) const {
+  NumberHash hash;
   // Flags and small numbers together.
-  const auto mix_traits = [&](const LayerTraits& t, int flags) {
-    mix(t.window, t.compression,
-        static_cast<int>(t.mixer) | t.mlp << 8 | t.chunked << 9 | t.sparse << 10 |
-            t.own_indexer << 11 | flags << 12);
+  const auto add_traits = [&hash](const LayerTraits& t, int flags) {
+    hash.add(static_cast<std::int32_t>(t.window), static_cast<std::int32_t>(t.compression));
+    hash.add(static_cast<int>(t.mixer) | t.mlp << 8 | t.chunked << 9 | t.sparse << 10 |
+                 t.own_indexer << 11,
+             flags);
   };
-  mix_traits(v.traits, static_cast<int>(v.kind) | v.moe << 8 | v.wide << 9 | v.recompute << 10 |
+  add_traits(v.traits, static_cast<int>(v.kind) | v.moe << 8 | v.wide << 9 | v.recompute << 10 |
                            v.offload << 11);
-  mix(v.depth, v.loads);
-  for (const UnitLayer& u : v.more) {
-    mix_traits(u.traits, u.moe);
-    mix(u.loads);
+  hash.add(v.depth, v.loads);
+  for (const UnitLayer& next : v.more) {
+    add_traits(next.traits, next.moe);
+    hash.add(next.loads);
   }
-  return static_cast<std::size_t>(h);
+  return hash.value();
 }
 
 LayerGroup group_of(const LayerVariant& variant) {
