@@ -17,6 +17,11 @@ class Quantity {
   [[nodiscard]] constexpr double base() const { return base_; }
 
   constexpr auto operator<=>(const Quantity&) const = default;
+  // Said apart, because of <=> of doubles GCC 12 makes jumps where one instruction would do.
+  friend constexpr bool operator<(Quantity a, Quantity b) { return a.base_ < b.base_; }
+  friend constexpr bool operator<=(Quantity a, Quantity b) { return a.base_ <= b.base_; }
+  friend constexpr bool operator>(Quantity a, Quantity b) { return a.base_ > b.base_; }
+  friend constexpr bool operator>=(Quantity a, Quantity b) { return a.base_ >= b.base_; }
   constexpr Quantity& operator+=(Quantity o) { base_ += o.base_; return *this; }
   constexpr Quantity& operator-=(Quantity o) { base_ -= o.base_; return *this; }
   constexpr Quantity& operator*=(double f) { base_ *= f; return *this; }

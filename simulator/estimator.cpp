@@ -20,9 +20,9 @@
 namespace pleat {
 namespace {
 
-struct TextHash {
+struct TextHash {  // not noexcept: as KeyHash
   using is_transparent = void;
-  std::size_t operator()(std::string_view text) const noexcept {
+  std::size_t operator()(std::string_view text) const {
     return std::hash<std::string_view>{}(text);
   }
 };
@@ -119,7 +119,13 @@ class Estimator::Memory {
     Layers& layers;
     const Layout& layout;
     // The stages that differ, once a clock asked for them.
-    std::vector<std::optional<StageProgram>> programs = {};
+    struct Differing {
+      Differing(const CompiledFrom& from, StageProgram&& stage)
+          : program(std::move(stage)), prepared(from, program) {}
+      const StageProgram program;
+      const PreparedStage prepared;
+    };
+    std::vector<std::unique_ptr<const Differing>> stages = {};
   };
 
   // Hands `ask` what prices the plan at a clock.
@@ -234,11 +240,13 @@ class Estimator::Memory {
   }
 
   StageRecords record(int clock, const Profile& profile, Parts& parts) {
-    const Program shell{model_, workload_, parts.plan, runtime_, {}};
+    const CompiledFrom from(model_, workload_, parts.plan, runtime_);
     LayerLibrary& library = parts.layers.library;
     const std::vector<StageComposition>& stages = parts.layout.stages;
     StageRecords records;
-    parts.programs.resize(stages.size());
+    parts.stages.resize(stages.size());
+    records.reserve(stages.size());
+    std::vector<const LayerCosts*> costs;  // of the layers of a stage
     for (std::size_t s = 0; s < stages.size(); ++s) {
       const auto same = std::find_if(records.begin(), records.end(), [&](const auto& known) {
         return alike(stages, static_cast<std::size_t>(&known - records.data()), s);
@@ -248,21 +256,23 @@ class Estimator::Memory {
         continue;
       }
       const std::vector<LayerVariant>& variants = stages[s].variants;
-      std::optional<StageProgram>& stage = parts.programs[s];
+      std::unique_ptr<const Parts::Differing>& stage = parts.stages[s];
       if (!stage) {
-        stage = assemble_stage(model_, parts.plan, runtime_, Stage{static_cast<int>(s)}, stages[s],
-                               [&](const LayerVariant& v) { return library.program(v); });
+        stage = std::make_unique<const Parts::Differing>(
+            from, assemble_stage(model_, parts.plan, runtime_, Stage{static_cast<int>(s)},
+                                 stages[s],
+                                 [&](const LayerVariant& v) { return library.program(v); }));
       }
-      std::vector<LayerCosts> costs;
-      for (const LayerVariant& v : variants) costs.push_back(library.costs(v, clock, profile));
+      costs.clear();
+      for (const LayerVariant& v : variants) costs.push_back(&library.costs(v, clock, profile));
       PairSource pair;
       if (parts.plan.overlap.expert_parallel) {
-        pair = [&](std::size_t f, std::size_t b) {
+        pair = [&](std::size_t f, std::size_t b) -> const PassCost& {
           return library.pair(variants[f], variants[b], clock, profile);
         };
       }
       records.push_back(std::make_shared<const StageRecord>(
-          record_stage(shell, *stage, std::move(costs), pair, parts.view, profile)));
+          record_stage(stage->prepared, costs, pair, parts.view, profile)));
     }
     return records;
   }

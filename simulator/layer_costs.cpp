@@ -84,60 +84,108 @@ void append(PassCost& total, const PassCost& next) {
   total.source = std::max(total.source, next.source);
 }
 
-StageCosts sum_stage(const StageProgram& stage, std::vector<LayerCosts> layers,
-                     const PairSource& pair) {
-  StageCosts costs;
-  costs.layers = std::move(layers);
-  const auto program_at = [&](std::size_t chunk, int position) {
-    const auto& instances = stage.chunks[chunk].instances;
-    return static_cast<std::size_t>(instances[static_cast<std::size_t>(position)].program);
-  };
-  const std::size_t chunks = stage.chunks.size();
-  const bool splits = std::ranges::any_of(
-      stage.layers, [](const LayerProgram& layer) { return layer.weight_ops.has_value(); });
-  for (std::size_t c = 0; c < chunks; ++c) {
-    PassCost forward, backward;
-    const int count = static_cast<int>(stage.chunks[c].instances.size());
-    for (int i = 0; i < count; ++i) append(forward, costs.layers[program_at(c, i)].forward);
-    for (int i = count - 1; i >= 0; --i) append(backward, costs.layers[program_at(c, i)].backward);
-    costs.forward.push_back(forward);
-    costs.backward.push_back(backward);
-    if (!splits) continue;
-    PassCost input, weight;
-    for (int i = count - 1; i >= 0; --i) {
-      append(input, costs.layers[program_at(c, i)].input);
-      append(weight, costs.layers[program_at(c, i)].weight);
-    }
-    costs.input.push_back(input);
-    costs.weight.push_back(weight);
-  }
-  if (!pair) return costs;
+namespace {
 
-  // Chunks of the same layers pair alike.
-  std::vector<std::size_t> alike(chunks);
-  for (std::size_t c = 0; c < chunks; ++c) {
+// For every chunk the first one of the same layers.
+std::vector<std::size_t> alike_chunks(const StageProgram& stage) {
+  std::vector<std::size_t> alike(stage.chunks.size());
+  for (std::size_t c = 0; c < alike.size(); ++c) {
     while (!same_programs(stage.chunks[alike[c]], stage.chunks[c])) ++alike[c];
   }
-  costs.pairs.resize(chunks * chunks);
-  for (std::size_t f = 0; f < chunks; ++f) {
-    for (std::size_t b = 0; b < chunks; ++b) {
-      PassCost& total = costs.pairs[f * chunks + b];
-      if (alike[f] != f || alike[b] != b) {
-        total = costs.pairs[alike[f] * chunks + alike[b]];
+  return alike;
+}
+
+class StageSum {
+ public:
+  StageSum(const StageProgram& stage, std::span<const LayerCosts* const> layers)
+      : stage_(stage), layers_(layers), alike_(alike_chunks(stage)) {}
+
+  // One pass through every chunk.
+  [[nodiscard]] std::vector<PassCost> passes(Pass pass, PassCost LayerCosts::*cost) const {
+    std::vector<PassCost> sums;
+    sums.reserve(alike_.size());
+    for (std::size_t c = 0; c < alike_.size(); ++c) {
+      if (alike_[c] != c) {
+        sums.push_back(sums[alike_[c]]);
         continue;
       }
-      const ChunkId fc{static_cast<int>(f)}, bc{static_cast<int>(b)};
-      for (const PairedPosition& at : pair_positions(stage, fc, bc)) {
-        if (at.backward < 0) {
-          append(total, costs.layers[program_at(f, at.forward)].forward);
-        } else if (at.forward < 0) {
-          append(total, costs.layers[program_at(b, at.backward)].backward);
-        } else {
-          append(total, pair(program_at(f, at.forward), program_at(b, at.backward)));
+      PassCost& sum = sums.emplace_back();
+      const auto add = [&](const LayerInstance& i) { append(sum, layer(i).*cost); };
+      const std::vector<LayerInstance>& instances = stage_.chunks[c].instances;
+      if (pass == Pass::forward) std::ranges::for_each(instances, add);
+      else std::ranges::for_each(instances.rbegin(), instances.rend(), add);
+    }
+    return sums;
+  }
+
+  // Every chunk's forward pass beside every chunk's backward pass.
+  void add_pairs(const PairSource& pair, StageCosts& costs) {
+    const std::size_t chunks = alike_.size();
+    known_.assign(layers_.size() * layers_.size(), nullptr);
+    costs.pair_of.reserve(chunks * chunks);
+    for (std::size_t f = 0; f < chunks; ++f) {
+      for (std::size_t b = 0; b < chunks; ++b) {
+        if (alike_[f] != f || alike_[b] != b) {
+          costs.pair_of.push_back(costs.pair_of[alike_[f] * chunks + alike_[b]]);
+          continue;
         }
+        costs.pair_of.push_back(static_cast<std::int32_t>(costs.pairs.size()));
+        costs.pairs.push_back(pair_of(f, b, pair));
       }
     }
   }
+
+ private:
+  [[nodiscard]] const LayerCosts& layer(const LayerInstance& i) const {
+    return *layers_[static_cast<std::size_t>(i.program)];
+  }
+
+  [[nodiscard]] PassCost pair_of(std::size_t f, std::size_t b, const PairSource& pair) {
+    const auto& forward = stage_.chunks[f].instances;
+    const auto& backward = stage_.chunks[b].instances;
+    PassCost sum;
+    const ChunkId fc{static_cast<int>(f)}, bc{static_cast<int>(b)};
+    for_each_pair(stage_, fc, bc, [&](const PairedPosition& at) {
+      const auto of = [](const auto& instances, int i) -> const LayerInstance& {
+        return instances[static_cast<std::size_t>(i)];
+      };
+      if (at.backward < 0) append(sum, layer(of(forward, at.forward)).forward);
+      else if (at.forward < 0) append(sum, layer(of(backward, at.backward)).backward);
+      else append(sum, known(of(forward, at.forward), of(backward, at.backward), pair));
+    });
+    return sum;
+  }
+
+  // Each pair of layers is asked for once.
+  const PassCost& known(const LayerInstance& f, const LayerInstance& b, const PairSource& pair) {
+    const auto forward = static_cast<std::size_t>(f.program);
+    const auto backward = static_cast<std::size_t>(b.program);
+    const PassCost*& cost = known_[forward * layers_.size() + backward];
+    if (cost == nullptr) cost = &pair(forward, backward);
+    return *cost;
+  }
+
+  const StageProgram& stage_;
+  std::span<const LayerCosts* const> layers_;
+  std::vector<std::size_t> alike_;
+  std::vector<const PassCost*> known_;  // [forward layer * layers + backward layer]
+};
+
+}  // namespace
+
+StageCosts sum_stage(const StageProgram& stage, std::span<const LayerCosts* const> layers,
+                     const PairSource& pair) {
+  StageSum sum(stage, layers);
+  StageCosts costs;
+  costs.forward = sum.passes(Pass::forward, &LayerCosts::forward);
+  costs.backward = sum.passes(Pass::backward, &LayerCosts::backward);
+  const bool splits = std::ranges::any_of(
+      stage.layers, [](const LayerProgram& layer) { return layer.weight_ops.has_value(); });
+  if (splits) {
+    costs.input = sum.passes(Pass::backward, &LayerCosts::input);
+    costs.weight = sum.passes(Pass::backward, &LayerCosts::weight);
+  }
+  if (pair) sum.add_pairs(pair, costs);
   return costs;
 }
 

@@ -98,10 +98,10 @@ struct OpCost {
 // Cost of a stage's chunks: each distinct layer priced once, then added up along the chunk.
 
 struct StageCosts {
-  std::vector<LayerCosts> layers;             // by StageProgram::layers
   std::vector<PassCost> forward, backward;    // by chunk
   std::vector<PassCost> input, weight;        // by chunk, where backward passes are split
-  std::vector<PassCost> pairs;                // [forward chunk * vpp + backward chunk]; or empty
+  std::vector<PassCost> pairs;                // those that differ; or empty
+  std::vector<std::int32_t> pair_of;  // [forward chunk * chunks + backward chunk]: index into pairs
   [[nodiscard]] const PassCost& pass(Pass p, ChunkId c) const {
     return (p == Pass::forward ? forward : backward)[c.index()];
   }
@@ -110,16 +110,29 @@ struct StageCosts {
     return (slot.part == SlotPart::input_gradients ? input : weight)[slot.chunk.index()];
   }
   [[nodiscard]] const PassCost& pair(ChunkId f, ChunkId b) const {
-    return pairs[f.index() * forward.size() + b.index()];
+    return pair(f.index() * forward.size() + b.index());
+  }
+  [[nodiscard]] const PassCost& pair(std::size_t i) const {  // as in pair_of
+    return pairs[static_cast<std::size_t>(pair_of[i])];
+  }
+  // visit(cost) in the order of SlotWork; `paired`: with the pairs.
+  template <class Visit>
+  void for_each(bool paired, const Visit& visit) const {
+    for (const auto* passes : {&forward, &backward, &input, &weight}) {
+      for (const PassCost& cost : *passes) visit(cost);
+    }
+    for (std::size_t i = 0; paired && i < pair_of.size(); ++i) visit(pair(i));
   }
 };
 
 // Price of a forward layer beside a backward one, both indices into StageProgram::layers.
-using PairSource = std::function<PassCost(std::size_t forward, std::size_t backward)>;
+// What it refers to stays.
+using PairSource = std::function<const PassCost&(std::size_t forward, std::size_t backward)>;
 
 // Adds layers up along the chunks. With `pair` also pairs of chunks, the i-th decoder layer from
 // the front of one with the i-th from the back of the other; what has no partner runs alone.
-[[nodiscard]] StageCosts sum_stage(const StageProgram&, std::vector<LayerCosts> layers,
+// `layers`: by StageProgram::layers.
+[[nodiscard]] StageCosts sum_stage(const StageProgram&, std::span<const LayerCosts* const> layers,
                                    const PairSource& pair = {});
 
 // Total of one cost followed by another.

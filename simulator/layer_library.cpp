@@ -14,30 +14,40 @@ LayerMemo::LayerMemo(const ModelSpec& model, const WorkloadSpec& workload, const
 
 // Threads that miss the same at once each work it out, and the first one's stays: others of this
 // memo are not held up meanwhile.
-template <class Map, class Make>
-typename Map::mapped_type LayerMemo::get(Map& map, const typename Map::key_type& key,
-                                         const Make& make) {
+template <class Price, class Make>
+const Price& LayerMemo::get(const LayerVariant& variant, std::optional<Price> Prices::*price,
+                            const Make& make) {
   {
     const std::lock_guard lock(mutex_);
-    const auto found = map.find(key);
-    if (found != map.end()) return found->second;
+    const auto found = prices_.find(variant);
+    if (found != prices_.end() && found->second.*price) return *(found->second.*price);
   }
-  typename Map::mapped_type made = make();
+  Price made = make();
   const std::lock_guard lock(mutex_);
-  return map.try_emplace(key, std::move(made)).first->second;
+  std::optional<Price>& known = prices_[variant].*price;
+  if (!known) known = std::move(made);
+  return *known;
+}
+
+template <class Price, class Make>
+const Price& LayerMemo::get(const LayerVariant& variant, std::map<int, Price> Prices::*price,
+                            int clock, const Make& make) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = prices_.find(variant);
+    if (found != prices_.end()) {
+      const std::map<int, Price>& known = found->second.*price;
+      const auto at_clock = known.find(clock);
+      if (at_clock != known.end()) return at_clock->second;
+    }
+  }
+  Price made = make();
+  const std::lock_guard lock(mutex_);
+  return (prices_[variant].*price).try_emplace(clock, std::move(made)).first->second;
 }
 
 SharedLayer LayerMemo::program(const LayerVariant& variant, bool keep) {
-  SharedLayer layer = get(programs_, variant, [&] {
-    const LayerVariant plain = without_loads(variant);
-    SharedLayer made = plain == variant ? SharedLayer(compile_layer(shape_, runtime_, variant))
-                                        : program(plain, false);
-    if (plain != variant) made.own().loads = loads_of(variant);
-    const LayerWeights weights = count_weights(made);
-    const std::lock_guard lock(mutex_);
-    weights_.try_emplace(variant, weights);  // they are asked for when the program is forgotten
-    return made;
-  });
+  SharedLayer layer = compiled(variant);
   if (!keep) return layer;
   const std::lock_guard lock(mutex_);
   kept_.insert(variant);
@@ -45,32 +55,51 @@ SharedLayer LayerMemo::program(const LayerVariant& variant, bool keep) {
   return layer;
 }
 
-LayerCosts LayerMemo::costs(const LayerVariant& variant, int clock, const Profile& profile) {
-  return get(costs_, {variant, clock}, [&] {
+SharedLayer LayerMemo::compiled(const LayerVariant& variant) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = programs_.find(variant);
+    if (found != programs_.end()) return found->second;
+  }
+  const LayerVariant plain = without_loads(variant);
+  SharedLayer made = plain == variant ? SharedLayer(compile_layer(shape_, runtime_, variant))
+                                      : program(plain, false);
+  if (plain != variant) made.own().loads = loads_of(variant);
+  const LayerWeights weights = count_weights(made);
+  const std::lock_guard lock(mutex_);
+  // They are asked for when the program is forgotten.
+  std::optional<LayerWeights>& known = prices_[variant].weights;
+  if (!known) known = weights;
+  return programs_.try_emplace(variant, std::move(made)).first->second;
+}
+
+const LayerCosts& LayerMemo::costs(const LayerVariant& variant, int clock,
+                                   const Profile& profile) {
+  return get(variant, &Prices::costs, clock, [&] {
     const SharedLayer layer = program(variant, false);
     const Binding rows = rows_.of(layer);
     return price(layer, rows, rows, view_, profile);
   });
 }
 
-LayerWork LayerMemo::work(const LayerVariant& variant, int clock, const Profile& profile,
-                          bool all) {
-  return get(all ? work_ : compute_, {variant, clock}, [&] {
+const LayerWork& LayerMemo::work(const LayerVariant& variant, int clock, const Profile& profile,
+                                 bool all) {
+  return get(variant, all ? &Prices::work : &Prices::compute, clock, [&] {
     const SharedLayer layer = program(variant, false);
     return (all ? work_of : compute_of)(layer, rows_.of(layer), view_, profile);
   });
 }
 
-LayerSavings LayerMemo::savings(const LayerVariant& variant, const Profile& profile) {
-  return get(savings_, variant, [&] {
+const LayerSavings& LayerMemo::savings(const LayerVariant& variant, const Profile& profile) {
+  return get(variant, &Prices::savings, [&] {
     const SharedLayer layer = program(variant, false);
     const Binding rows = rows_.of(layer);  // savings refer to it
     return savings_of(layer, runtime_, rows, view_, profile);
   });
 }
 
-LayerWeights LayerMemo::weights(const LayerVariant& variant) {
-  return get(weights_, variant, [&] { return count_weights(program(variant, false)); });
+const LayerWeights& LayerMemo::weights(const LayerVariant& variant) {
+  return get(variant, &Prices::weights, [&] { return count_weights(program(variant, false)); });
 }
 
 void LayerMemo::forget(bool all) {
@@ -95,12 +124,13 @@ SharedLayer LayerLibrary::program(const LayerVariant& variant) {
   return memo_of(variant).program(variant, true);
 }
 
-LayerCosts LayerLibrary::costs(const LayerVariant& variant, int clock, const Profile& profile) {
+const LayerCosts& LayerLibrary::costs(const LayerVariant& variant, int clock,
+                                      const Profile& profile) {
   return memo_of(variant).costs(variant, clock, profile);
 }
 
-PassCost LayerLibrary::pair(const LayerVariant& forward, const LayerVariant& backward, int clock,
-                            const Profile& profile) {
+const PassCost& LayerLibrary::pair(const LayerVariant& forward, const LayerVariant& backward,
+                                   int clock, const Profile& profile) {
   const std::lock_guard lock(mutex_);
   const auto [found, fresh] = pairs_.try_emplace({forward, backward, clock});
   if (fresh) {
@@ -114,16 +144,22 @@ PassCost LayerLibrary::pair(const LayerVariant& forward, const LayerVariant& bac
   return found->second;
 }
 
-LayerWork LayerLibrary::work(const LayerVariant& variant, int clock, const Profile& profile,
-                             bool all) {
+std::size_t LayerLibrary::LayerPair::Hash::operator()(const LayerPair& pair) const {
+  const VariantHash hash;
+  return (hash(pair.forward) * 31 + hash(pair.backward)) * 31 +
+         static_cast<std::size_t>(pair.clock);
+}
+
+const LayerWork& LayerLibrary::work(const LayerVariant& variant, int clock,
+                                    const Profile& profile, bool all) {
   return memo_of(variant).work(variant, clock, profile, all);
 }
 
-LayerSavings LayerLibrary::savings(const LayerVariant& variant, const Profile& profile) {
+const LayerSavings& LayerLibrary::savings(const LayerVariant& variant, const Profile& profile) {
   return memo_of(variant).savings(variant, profile);
 }
 
-LayerWeights LayerLibrary::weights(const LayerVariant& variant) {
+const LayerWeights& LayerLibrary::weights(const LayerVariant& variant) {
   return memo_of(variant).weights(variant);
 }
 

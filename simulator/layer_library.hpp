@@ -6,8 +6,9 @@
 #include <array>
 #include <map>
 #include <mutex>
-#include <set>
-#include <tuple>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "core/program/shared_layer.hpp"
 #include "core/program/stage_composition.hpp"
@@ -30,18 +31,30 @@ class LayerMemo {
 
   // `keep`: the program stays; otherwise until the next forget().
   [[nodiscard]] SharedLayer program(const LayerVariant&, bool keep);
-  // `clock` identifies the profile: equal clocks mean equal profiles.
-  [[nodiscard]] LayerCosts costs(const LayerVariant&, int clock, const Profile&);
+  // What is given as a reference stays where it is. `clock` identifies the profile: equal clocks
+  // mean equal profiles.
+  [[nodiscard]] const LayerCosts& costs(const LayerVariant&, int clock, const Profile&);
   // Without `all`: compute and sends alone.
-  [[nodiscard]] LayerWork work(const LayerVariant&, int clock, const Profile&, bool all);
-  [[nodiscard]] LayerSavings savings(const LayerVariant&, const Profile&);  // at the burst clock
-  [[nodiscard]] LayerWeights weights(const LayerVariant&);
+  [[nodiscard]] const LayerWork& work(const LayerVariant&, int clock, const Profile&, bool all);
+  [[nodiscard]] const LayerSavings& savings(const LayerVariant&,
+                                            const Profile&);  // at the burst clock
+  [[nodiscard]] const LayerWeights& weights(const LayerVariant&);
   // Frees programs, which take most of the memory: those that were needed for prices only, or all.
   void forget(bool all);
 
  private:
-  template <class Map, class Make>
-  typename Map::mapped_type get(Map&, const typename Map::key_type&, const Make&);
+  // A layer's prices, by clock where they depend on it.
+  struct Prices {
+    std::map<int, LayerCosts> costs;
+    std::map<int, LayerWork> work, compute;
+    std::optional<LayerSavings> savings;
+    std::optional<LayerWeights> weights;
+  };
+  SharedLayer compiled(const LayerVariant&);
+  template <class Price, class Make>
+  const Price& get(const LayerVariant&, std::optional<Price> Prices::*, const Make&);
+  template <class Price, class Make>
+  const Price& get(const LayerVariant&, std::map<int, Price> Prices::*, int clock, const Make&);
 
   Plan plan_;
   ClusterView view_;
@@ -49,18 +62,24 @@ class LayerMemo {
   LocalShape shape_;  // of plan_
   LayerRows rows_;
   std::mutex mutex_;  // of what follows
-  std::map<LayerVariant, SharedLayer> programs_;
-  std::set<LayerVariant> kept_;
-  std::map<std::pair<LayerVariant, int>, LayerCosts> costs_;
-  std::map<std::pair<LayerVariant, int>, LayerWork> work_, compute_;
-  std::map<LayerVariant, LayerSavings> savings_;
-  std::map<LayerVariant, LayerWeights> weights_;
+  std::unordered_map<LayerVariant, SharedLayer, VariantHash> programs_;
+  std::unordered_set<LayerVariant, VariantHash> kept_;
+  std::unordered_map<LayerVariant, Prices, VariantHash> prices_;
 };
 
 // Programs and prices of all layers of the plans with one LayerKey. The memos of its groups depend
 // on fewer fields of the plan, so several libraries share them.
 
 class LayerLibrary {
+  struct LayerPair {
+    LayerVariant forward, backward;
+    int clock = 0;
+    bool operator==(const LayerPair&) const = default;
+    struct Hash {
+      std::size_t operator()(const LayerPair& pair) const;
+    };
+  };
+
  public:
   // By LayerGroup; the references must outlive the library, `plan` is one of those that share it.
   using Memos = std::array<LayerMemo*, kLayerGroups>;
@@ -71,13 +90,13 @@ class LayerLibrary {
 
   // `clock` names the profile, which is the same whenever the clock is.
   [[nodiscard]] SharedLayer program(const LayerVariant&);
-  [[nodiscard]] LayerCosts costs(const LayerVariant&, int clock, const Profile&);
-  [[nodiscard]] PassCost pair(const LayerVariant& forward, const LayerVariant& backward, int clock,
-                              const Profile&);
-  [[nodiscard]] LayerWork work(const LayerVariant&, int clock, const Profile&,
-                               bool all);  // as LayerMemo's
-  [[nodiscard]] LayerSavings savings(const LayerVariant&, const Profile&);
-  [[nodiscard]] LayerWeights weights(const LayerVariant&);
+  [[nodiscard]] const LayerCosts& costs(const LayerVariant&, int clock, const Profile&);
+  [[nodiscard]] const PassCost& pair(const LayerVariant& forward, const LayerVariant& backward,
+                                     int clock, const Profile&);
+  [[nodiscard]] const LayerWork& work(const LayerVariant&, int clock, const Profile&,
+                                      bool all);  // as LayerMemo's
+  [[nodiscard]] const LayerSavings& savings(const LayerVariant&, const Profile&);
+  [[nodiscard]] const LayerWeights& weights(const LayerVariant&);
   void forget(bool all);  // as LayerMemo::forget
 
  private:
@@ -88,7 +107,7 @@ class LayerLibrary {
   ClusterView view_;
   LayerRows rows_;
   std::mutex mutex_;  // of what follows
-  std::map<std::tuple<LayerVariant, LayerVariant, int>, PassCost> pairs_;
+  std::unordered_map<LayerPair, PassCost, LayerPair::Hash> pairs_;
 };
 
 }  // namespace pleat

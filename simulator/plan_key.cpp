@@ -66,6 +66,25 @@ void put_if(KeyWriter<Key>& w, bool counts, const std::set<Enum>& values, bool m
 
 }  // namespace
 
+std::size_t VariantHash::operator()(const LayerVariant& v) const {
+  NumberHash hash;
+  // Flags and small numbers together.
+  const auto add_traits = [&hash](const LayerTraits& t, int flags) {
+    hash.add(static_cast<std::int32_t>(t.window), static_cast<std::int32_t>(t.compression));
+    hash.add(static_cast<int>(t.mixer) | t.mlp << 8 | t.chunked << 9 | t.sparse << 10 |
+                 t.own_indexer << 11,
+             flags);
+  };
+  add_traits(v.traits, static_cast<int>(v.kind) | v.moe << 8 | v.wide << 9 | v.recompute << 10 |
+                           v.offload << 11);
+  hash.add(v.depth, v.loads);
+  for (const UnitLayer& next : v.more) {
+    add_traits(next.traits, next.moe);
+    hash.add(next.loads);
+  }
+  return hash.value();
+}
+
 LayerGroup group_of(const LayerVariant& variant) {
   switch (variant.kind) {
     case LayerKind::embedding:

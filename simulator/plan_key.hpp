@@ -20,16 +20,33 @@ struct NumberKey {
   std::array<std::int32_t, N> numbers{};
   bool operator==(const NumberKey&) const = default;
 };
+// Two numbers at a time.
+class NumberHash {
+ public:
+  void add(std::int32_t a, std::int32_t b = 0) {
+    const std::uint64_t both = std::uint64_t{static_cast<std::uint32_t>(a)} << 32;
+    hash_ = (hash_ ^ both ^ static_cast<std::uint32_t>(b)) * 0xD6E8FEB86659FD93u;
+    hash_ ^= hash_ >> 32;
+  }
+  [[nodiscard]] std::size_t value() const { return static_cast<std::size_t>(hash_); }
+
+ private:
+  std::uint64_t hash_ = 0x9E3779B97F4A7C15u;
+};
+// Hashes of keys are not noexcept: so libstdc++ keeps them in its tables, where it would otherwise
+// work them out again for every key that it passes.
 struct KeyHash {
   template <std::size_t N>
-  std::size_t operator()(const NumberKey<N>& key) const noexcept {
-    std::uint64_t h = 0x9E3779B97F4A7C15u;
-    for (const std::int32_t n : key.numbers) {
-      h = (h ^ static_cast<std::uint32_t>(n)) * 0xD6E8FEB86659FD93u;
-      h ^= h >> 32;
-    }
-    return static_cast<std::size_t>(h);
+  std::size_t operator()(const NumberKey<N>& key) const {
+    NumberHash hash;
+    for (std::size_t i = 0; i + 1 < N; i += 2) hash.add(key.numbers[i], key.numbers[i + 1]);
+    if constexpr (N % 2 == 1) hash.add(key.numbers[N - 1]);
+    return hash.value();
   }
+};
+
+struct VariantHash {
+  std::size_t operator()(const LayerVariant&) const;
 };
 
 // Layers that depend on the same fields of a plan. Boundary: embedding, head, send and receive; MoE

@@ -74,25 +74,25 @@ double workspaces(bool moe, bool head) {
   return kCublasWorkspace * (1 + (moe ? 4 : 0) + (moe || head ? 1 : 0));
 }
 
-// Of a microbatch on one context shard.
-double tokens_of(const WorkloadSpec& workload, const Plan& plan) {
-  return static_cast<double>(workload.seq_len) * plan.micro_batch / plan.attention.cp;
+double tokens_of(const CompiledFrom& from) {  // of a microbatch on one context shard
+  return static_cast<double>(from.workload.seq_len) * from.plan.micro_batch /
+         from.plan.attention.cp;
 }
 
 // Of a tensor between layers, in bf16.
-double boundary_bytes(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan) {
-  const bool sp = plan.attention.tp > 1 && plan.sequence_parallel;
-  return tokens_of(workload, plan) / (sp ? plan.attention.tp : 1) *
-         static_cast<double>(model.hidden) * 2.0;
+double boundary_bytes(const CompiledFrom& from) {
+  const bool sp = from.plan.attention.tp > 1 && from.plan.sequence_parallel;
+  return tokens_of(from) / (sp ? from.plan.attention.tp : 1) *
+         static_cast<double>(from.model.hidden) * 2.0;
 }
 
 // The head's gathered input (mcore get_global_memory_buffer "mpu").
-double gather_buffer(const Program& program, const StageProgram& stage) {
-  const bool sp = program.plan.attention.tp > 1 && program.plan.sequence_parallel;
+double gather_buffer(const CompiledFrom& from, const StageProgram& stage) {
+  const bool sp = from.plan.attention.tp > 1 && from.plan.sequence_parallel;
   if (!sp || !has_layer(stage, LayerKind::head)) return 0;
   const bool depths = has_layer(stage, LayerKind::mtp);
-  const double heads = depths ? 1.0 + static_cast<double>(program.model.mtp_layers) : 1;
-  return heads * tokens_of(program.workload, program.plan) * static_cast<double>(program.model.hidden) * 2.0;
+  const double heads = depths ? 1.0 + static_cast<double>(from.model.mtp_layers) : 1;
+  return heads * tokens_of(from) * static_cast<double>(from.model.hidden) * 2.0;
 }
 
 // Fused gradient accumulation leaves autograd an empty gradient of the head's weight (mcore
@@ -119,10 +119,10 @@ double head_gradient(const StageProgram& stage) {
 // Boundary tensors the schedule's variables still name: the input gradient it sent last (1F1B, not
 // on the first stage), and with interleaving a received tensor in each direction
 // (mcore pipeline_parallel/schedules.py).
-double pipeline_buffers(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan,
-                        Stage stage) {
+double pipeline_buffers(const CompiledFrom& from, Stage stage) {
+  const Plan& plan = from.plan;
   if (plan.attention.pp == 1) return 0;
-  const double boundary = boundary_bytes(model, workload, plan);
+  const double boundary = boundary_bytes(from);
   if (plan.vpp > 1) return 2 * boundary;
   return stage.value > 0 ? boundary : 0;
 }
@@ -192,17 +192,15 @@ std::int64_t outside_bytes(const ModelSpec& model, const WorkloadSpec& workload,
   return 0;
 }
 
-RuntimeBytes runtime_bytes(const Program& program, const StageProgram& stage) {
-  switch (program.runtime) {
+RuntimeBytes runtime_bytes(const CompiledFrom& from, const StageProgram& stage) {
+  switch (from.runtime) {
     case Runtime::pleat: return {};
     case Runtime::megatron:
       return {.allocated = static_cast<std::int64_t>(
                   workspaces(has_layer(stage, LayerKind::moe), has_layer(stage, LayerKind::head)) +
-                  dummy_wgrads(stage) + head_gradient(stage) + gather_buffer(program, stage) +
-                  pipeline_buffers(program.model, program.workload, program.plan, stage.stage) +
-                  fsdp_buffers(program.plan, stage)),
-              .outside = outside_bytes(program.model, program.workload, program.plan,
-                                       program.runtime)};
+                  dummy_wgrads(stage) + head_gradient(stage) + gather_buffer(from, stage) +
+                  pipeline_buffers(from, stage.stage) + fsdp_buffers(from.plan, stage)),
+              .outside = outside_bytes(from.model, from.workload, from.plan, from.runtime)};
   }
   return {};
 }
@@ -213,13 +211,11 @@ std::int64_t kept_weight_gradients(const LayerProgram& layer) {
   return static_cast<std::int64_t>(bytes_of_shapes(shapes) + head_gradient(layer));
 }
 
-std::int64_t least_allocated(const ModelSpec& model, const WorkloadSpec& workload,
-                             const Plan& plan, Runtime runtime, Stage stage) {
-  switch (runtime) {
+std::int64_t least_allocated(const CompiledFrom& from, Stage stage) {
+  switch (from.runtime) {
     case Runtime::pleat: return 0;
     case Runtime::megatron:
-      return static_cast<std::int64_t>(workspaces(false, false) +
-                                       pipeline_buffers(model, workload, plan, stage));
+      return static_cast<std::int64_t>(workspaces(false, false) + pipeline_buffers(from, stage));
   }
   return 0;
 }
@@ -229,19 +225,17 @@ std::int64_t least_allocated(const ModelSpec& model, const WorkloadSpec& workloa
 // captured part: the router with what is before the exchange, and attention. It is what the
 // Megatron Core report finds (7 GB for DeepSeek-V3, 60 layers in flight); gradients and workspaces
 // take turns. A graph of the whole iteration holds what would be allocated anyway.
-GraphOutputs graph_outputs(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan,
-                           Runtime runtime) {
-  if (runtime != Runtime::megatron || !captures_parts(plan.cuda_graph)) return {};
-  const std::int64_t attention = captures_attention(plan.cuda_graph) ? 1 : 0;
-  const std::int64_t router = captures_router(plan.cuda_graph) ? 1 : 0;
-  const auto tensor = static_cast<std::int64_t>(boundary_bytes(model, workload, plan));
+GraphOutputs graph_outputs(const CompiledFrom& from) {
+  if (from.runtime != Runtime::megatron || !captures_parts(from.plan.cuda_graph)) return {};
+  const std::int64_t attention = captures_attention(from.plan.cuda_graph) ? 1 : 0;
+  const std::int64_t router = captures_router(from.plan.cuda_graph) ? 1 : 0;
+  const auto tensor = static_cast<std::int64_t>(boundary_bytes(from));
   return {.dense = attention * tensor, .moe = (attention + router) * tensor};
 }
 
-std::vector<std::int64_t> graph_outputs(const Program& program, const StageProgram& stage) {
-  if (program.runtime != Runtime::megatron || !captures_parts(program.plan.cuda_graph)) return {};
-  const GraphOutputs of_layer =
-      graph_outputs(program.model, program.workload, program.plan, program.runtime);
+std::vector<std::int64_t> graph_outputs(const CompiledFrom& from, const StageProgram& stage) {
+  if (from.runtime != Runtime::megatron || !captures_parts(from.plan.cuda_graph)) return {};
+  const GraphOutputs of_layer = graph_outputs(from);
   std::vector<std::int64_t> chunks;
   for (const ChunkProgram& chunk : stage.chunks) {
     std::int64_t bytes = 0;

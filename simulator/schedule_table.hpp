@@ -49,6 +49,14 @@ struct ScheduleTable {
   std::vector<std::vector<std::int32_t>> work;  // by stage: SlotWork in order
   std::vector<std::vector<std::int32_t>> times; // by stage: how often each SlotWork runs
   std::vector<Step> steps;
+  // What timing reads of each step.
+  struct Walk {
+    std::int32_t input[2] = {0, 0};         // 1 + the step that makes it; 0: none
+    std::int32_t duration = 0;              // index into all stages' durations
+    std::int32_t stage = 0;
+    bool travels[2] = {false, false}, sends = false;
+  };
+  std::vector<Walk> walk;                       // parallel to steps
   std::int32_t cells = 0;                       // one a pass, virtual stage and microbatch
   [[nodiscard]] SlotWork slot_work() const {
     return {.chunks = chunks_of_stage(shape), .split = splits_backward(shape.kind)};

@@ -80,7 +80,7 @@ MemoryDelta replay(std::span<const std::int32_t> work, const StageCosts& costs) 
       SlotWork{.chunks = chunks, .split = !costs.input.empty()}.first_pair();
   MemoryDelta total;
   for (const std::int32_t w : work) {
-    const PassCost& cost = w >= paired ? costs.pairs[static_cast<std::size_t>(w - paired)]
+    const PassCost& cost = w >= paired ? costs.pair(static_cast<std::size_t>(w - paired))
                                        : (*alone[w / chunks])[static_cast<std::size_t>(w % chunks)];
     total = then(total, cost.memory);
   }

@@ -49,23 +49,32 @@ struct RuntimeBytes {
   std::int64_t allocated = 0;  // tensors: workspaces, buffers kept for the whole run
   std::int64_t outside = 0;    // CUDA context, NCCL, registered exchange buffers: rules of thumb
 };
+// What stages are compiled from.
+struct CompiledFrom {
+  const ModelSpec& model;
+  const WorkloadSpec& workload;
+  const Plan& plan;
+  Runtime runtime = Runtime::pleat;
+  CompiledFrom(const Program& p)  // NOLINT(google-explicit-constructor): a part of it
+      : CompiledFrom(p.model, p.workload, p.plan, p.runtime) {}
+  CompiledFrom(const ModelSpec& m, const WorkloadSpec& w, const Plan& p, Runtime r)
+      : model(m), workload(w), plan(p), runtime(r) {}
+};
 // Pleat holds none.
-[[nodiscard]] RuntimeBytes runtime_bytes(const Program&, const StageProgram&);
-// Of what is allocated, that of each layer: bf16 gradients of its weights that stay, of a head or of
-// each shape. A stage holds one of each shape.
+[[nodiscard]] RuntimeBytes runtime_bytes(const CompiledFrom&, const StageProgram&);
+// Of what is allocated, that of each layer: bf16 gradients of its weights that stay, of a head or
+// of each shape. A stage holds one of each shape.
 [[nodiscard]] std::int64_t kept_weight_gradients(const LayerProgram&);
 // The rest of it at least, whatever layers the stage has.
-[[nodiscard]] std::int64_t least_allocated(const ModelSpec&, const WorkloadSpec&, const Plan&,
-                                           Runtime, Stage);
+[[nodiscard]] std::int64_t least_allocated(const CompiledFrom&, Stage);
 
 // What graphs of parts of a layer keep for a microbatch, in bytes.
 struct GraphOutputs {
   std::int64_t dense = 0, moe = 0;
 };
-[[nodiscard]] GraphOutputs graph_outputs(const ModelSpec&, const WorkloadSpec&, const Plan&,
-                                         Runtime);
+[[nodiscard]] GraphOutputs graph_outputs(const CompiledFrom&);
 // The same of a stage's layers, by chunk; empty without such graphs.
-[[nodiscard]] std::vector<std::int64_t> graph_outputs(const Program&, const StageProgram&);
+[[nodiscard]] std::vector<std::int64_t> graph_outputs(const CompiledFrom&, const StageProgram&);
 // RuntimeBytes::outside alone, which is the same on all stages.
 [[nodiscard]] std::int64_t outside_bytes(const ModelSpec&, const WorkloadSpec&, const Plan&,
                                          Runtime);

@@ -26,20 +26,21 @@ Seconds shared_send(const Op& send, const LayerProgram& layer, int tp, const Bin
          price_op(gather, tensors, binding, view, profile).time;
 }
 
-Seconds slowest_send(const Program& program, const StageProgram& stage, const LayerRows& rows,
-                     const ClusterView& view, const Profile& profile) {
-  const int tp = program.plan.attention.tp;
+Seconds slowest_send(const CompiledFrom& from, const StageProgram& stage, const ClusterView& view,
+                     const Profile& profile) {
+  const int tp = from.plan.attention.tp;
   const bool shared =
-      program.runtime == Runtime::megatron && tp > 1 && !program.plan.sequence_parallel;
+      from.runtime == Runtime::megatron && tp > 1 && !from.plan.sequence_parallel;
+  const Binding none;  // what travels does not depend on routing
   Seconds slowest;
   for (const LayerProgram& layer : stage.layers) {
-    const Binding binding = rows.of(layer);
+    if (layer.kind != LayerKind::send && layer.kind != LayerKind::recv) continue;
     for (Pass pass : {Pass::forward, Pass::backward}) {
       for (const Op& op : layer.ops(pass)) {
         if (op.kind != OpKind::send) continue;
         const Seconds time =
-            shared ? shared_send(op, layer, tp, binding, view, profile)
-                   : price_op(op, layer.tensors, binding, view, profile).time;
+            shared ? shared_send(op, layer, tp, none, view, profile)
+                   : price_op(op, layer.tensors, none, view, profile).time;
         slowest = std::max(slowest, time);
       }
     }
@@ -75,28 +76,39 @@ SourceClass worst_source(const StageRecord& record) {
   return worst;
 }
 
+StageHoldings holdings_of(const CompiledFrom& from, const StageProgram& stage) {
+  const LayerRows rows(from.model, from.workload, from.plan);
+  return {.state = state_bytes(stage),
+          .epilogue_memory = epilogue_memory(stage),
+          .runtime = runtime_bytes(from, stage),
+          .graph_outputs = graph_outputs(from, stage),
+          .offloaded = offloaded_activations(stage, rows)};
+}
+
 }  // namespace
 
-StageRecord record_stage(const Program& program, const StageProgram& stage,
-                         std::vector<LayerCosts> layers, const PairSource& pair,
-                         const ClusterView& view, const Profile& profile) {
-  const LayerRows rows(program.model, program.workload, program.plan);
+PreparedStage::PreparedStage(const CompiledFrom& compiled_from, const StageProgram& stage)
+    : from(compiled_from),
+      program(stage),
+      holdings(holdings_of(compiled_from, stage)),
+      shards(shard_view(stage)) {}
+
+StageRecord record_stage(const PreparedStage& stage, std::span<const LayerCosts* const> layers,
+                         const PairSource& pair, const ClusterView& view, const Profile& profile) {
+  const StageProgram& program = stage.program;
+  const Plan& plan = stage.from.plan;
   StageRecord record;
-  record.costs = sum_stage(stage, std::move(layers), pair);
-  record.prologue = price_step_ops(stage, stage.prologue, view, profile);
-  record.epilogue = price_step_ops(stage, stage.epilogue, view, profile);
-  const std::int64_t microbatches = program.plan.microbatches(program.workload.global_batch);
-  if (program.runtime == Runtime::megatron) {  // Pleat's executor runs the epilogue as it stands
-    hide_gradient_sync(record.epilogue,
-                       sync_window(program.plan, microbatches, stage, record, profile),
-                       program.plan.overlap);
+  static_cast<StageHoldings&>(record) = stage.holdings;
+  record.costs = sum_stage(program, layers, pair);
+  record.prologue = price_step_ops(program, stage.shards, program.prologue, view, profile);
+  record.epilogue = price_step_ops(program, stage.shards, program.epilogue, view, profile);
+  // Pleat's executor runs the epilogue as it stands.
+  if (stage.from.runtime == Runtime::megatron) {
+    const std::int64_t microbatches = plan.microbatches(stage.from.workload.global_batch);
+    hide_gradient_sync(record.epilogue, sync_window(plan, microbatches, program, record, profile),
+                       plan.overlap);
   }
-  record.transfer = slowest_send(program, stage, rows, view, profile);
-  record.state = state_bytes(stage);
-  record.epilogue_memory = epilogue_memory(stage);
-  record.runtime = runtime_bytes(program, stage);
-  record.graph_outputs = graph_outputs(program, stage);
-  record.offloaded = offloaded_activations(stage, rows);
+  record.transfer = slowest_send(stage.from, program, view, profile);
   record.source = worst_source(record);
   return record;
 }

@@ -11,23 +11,39 @@
 
 namespace pleat {
 
-struct StageRecord {
-  StageCosts costs;
-  std::vector<StepOpCost> prologue, epilogue;  // parallel to StageProgram's
-  Seconds transfer;              // of its slowest send; zero where it sends nothing
+// What it holds beside its slots' own tensors, at any clock.
+struct StageHoldings {
   StateBytes state;
   EpilogueMemory epilogue_memory;
   RuntimeBytes runtime;
   // By chunk, from its forward to its backward pass; empty where there is nothing.
   std::vector<std::int64_t> graph_outputs;  // at fixed places, in device memory
   std::vector<std::int64_t> offloaded;      // activations in host memory
+};
+
+struct StageRecord : StageHoldings {
+  StageCosts costs;
+  std::vector<StepOpCost> prologue, epilogue;  // parallel to StageProgram's
+  Seconds transfer;              // of its slowest send; zero where it sends nothing
   SourceClass source = SourceClass::measured;  // the worst of its prices
 };
 
+// A stage, and what is worked out once for its records at all clocks.
+struct PreparedStage {
+  PreparedStage(const CompiledFrom&, const StageProgram&);  // refers to both
+  PreparedStage(const PreparedStage&) = delete;
+  PreparedStage& operator=(const PreparedStage&) = delete;
+
+  const CompiledFrom from;
+  const StageProgram& program;
+  const StageHoldings holdings;
+  const std::vector<Tensor> shards;  // shard_view
+};
+
 // The costs of the stage's layers, and of pairs of them where passes are paired, are given; step
-// operations and memory are priced here. Of `program` only model, workload, plan and runtime count.
-[[nodiscard]] StageRecord record_stage(const Program& program, const StageProgram&,
-                                       std::vector<LayerCosts>, const PairSource&,
-                                       const ClusterView&, const Profile&);
+// operations are priced here.
+[[nodiscard]] StageRecord record_stage(const PreparedStage&,
+                                       std::span<const LayerCosts* const> layers,
+                                       const PairSource&, const ClusterView&, const Profile&);
 
 }  // namespace pleat

@@ -8,18 +8,6 @@
 namespace pleat {
 namespace {
 
-// The state as one rank's optimizer sees it: gradients and weights cut to the shard.
-std::vector<Tensor> shard_view(const StageProgram& stage) {
-  std::vector<Tensor> state = stage.state;
-  for (const BucketState& bucket : stage.buckets) {
-    if (bucket.elements == 0) continue;
-    for (TensorId id : {bucket.gradients, bucket.weights}) {
-      state[id.index()].shape = {{bucket.shard_elements}};
-    }
-  }
-  return state;
-}
-
 bool works_on_shard(const Op& op) {
   const OpKind family = family_of(op.kind);
   return family == OpKind::grad_norm || family == OpKind::adamw || family == OpKind::copy ||
@@ -103,9 +91,21 @@ void hide_host_transfers(const std::vector<Op>& ops, std::vector<StepOpCost>& co
 
 }  // namespace
 
-std::vector<StepOpCost> price_step_ops(const StageProgram& stage, const std::vector<Op>& ops,
-                                       const ClusterView& view, const Profile& profile) {
-  const std::vector<Tensor> shards = shard_view(stage);
+std::vector<Tensor> shard_view(const StageProgram& stage) {
+  std::vector<Tensor> state = stage.state;
+  for (const BucketState& bucket : stage.buckets) {
+    if (bucket.elements == 0) continue;
+    for (TensorId id : {bucket.gradients, bucket.weights}) {
+      state[id.index()].shape = {{bucket.shard_elements}};
+    }
+  }
+  return state;
+}
+
+std::vector<StepOpCost> price_step_ops(const StageProgram& stage,
+                                       const std::vector<Tensor>& shards,
+                                       const std::vector<Op>& ops, const ClusterView& view,
+                                       const Profile& profile) {
   std::vector<StepOpCost> costs;
   costs.reserve(ops.size());
   for (const Op& op : ops) {

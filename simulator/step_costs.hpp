@@ -21,9 +21,13 @@ struct StepOpCost {
 // An exchange of gradients or weights between data-parallel ranks.
 [[nodiscard]] bool over_data_parallel(const StepOpCost&);
 
-// Optimizer ops are priced on this rank's shard of each bucket.
-[[nodiscard]] std::vector<StepOpCost> price_step_ops(const StageProgram&, const std::vector<Op>&,
-                                                     const ClusterView&, const Profile&);
+// The state as one rank's optimizer sees it: gradients and weights cut to the shard.
+[[nodiscard]] std::vector<Tensor> shard_view(const StageProgram&);
+// Optimizer ops are priced on this rank's shard of each bucket (`shards`: shard_view).
+[[nodiscard]] std::vector<StepOpCost> price_step_ops(const StageProgram&,
+                                                     const std::vector<Tensor>& shards,
+                                                     const std::vector<Op>&, const ClusterView&,
+                                                     const Profile&);
 
 // Megatron overlaps the gradient reduction with the last backwards and the parameter gather with
 // the first forwards: of X seconds in `pieces` equal pieces the last piece stays exposed, and all

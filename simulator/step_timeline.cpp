@@ -18,12 +18,8 @@ std::vector<Seconds> slot_durations(const StageRecords& stages, const ScheduleTa
   std::vector<Seconds> durations;
   durations.reserve(stages.size() * static_cast<std::size_t>(table.kinds()));
   for (const auto& stage : stages) {
-    for (const PassCost& chunk : stage->costs.forward) durations.push_back(chunk.time);
-    for (const PassCost& chunk : stage->costs.backward) durations.push_back(chunk.time);
-    for (const PassCost& chunk : stage->costs.input) durations.push_back(chunk.time);
-    for (const PassCost& chunk : stage->costs.weight) durations.push_back(chunk.time);
-    if (!table.paired) continue;
-    for (const PassCost& pair : stage->costs.pairs) durations.push_back(pair.time);
+    stage->costs.for_each(table.paired,
+                          [&](const PassCost& cost) { durations.push_back(cost.time); });
   }
   return durations;
 }
@@ -39,10 +35,13 @@ StageRecords record_stages(const Program& program, const ClusterView& view,
       const Binding routed = rows.of(layer);
       layers.push_back(price(layer, routed, routed, view, profile));
     }
+    std::vector<const LayerCosts*> costs;
+    costs.reserve(layers.size());
+    for (const LayerCosts& layer : layers) costs.push_back(&layer);
     PairSource pair;
     std::map<std::pair<std::size_t, std::size_t>, PassCost> known;
     if (program.plan.overlap.expert_parallel) {
-      pair = [&](std::size_t f, std::size_t b) {
+      pair = [&](std::size_t f, std::size_t b) -> const PassCost& {
         const auto [found, fresh] = known.try_emplace({f, b});
         if (fresh) {
           found->second =
@@ -54,7 +53,7 @@ StageRecords record_stages(const Program& program, const ClusterView& view,
       };
     }
     records.push_back(std::make_shared<const StageRecord>(
-        record_stage(program, stage, std::move(layers), pair, view, profile)));
+        record_stage({program, stage}, costs, pair, view, profile)));
   }
   return records;
 }
@@ -98,19 +97,15 @@ Seconds sum(const CostVector& parts) {
 }
 
 // Everything but the bubble: how often each chunk or pair of chunks runs, times its parts.
-CostVector busy_parts(const StageRecord& stage, const std::vector<std::int32_t>& times) {
+CostVector busy_parts(const StageRecord& stage, bool paired,
+                      const std::vector<std::int32_t>& times) {
   CostVector parts{};
-  std::size_t work = 0;
-  const StageCosts& costs = stage.costs;  // in the order of SlotWork
-  for (const auto* passes :
-       {&costs.forward, &costs.backward, &costs.input, &costs.weight, &costs.pairs}) {
-    for (const PassCost& cost : *passes) {
-      if (work == times.size()) break;  // pairs that this schedule does not run
-      const int count = times[work++];
-      if (count == 0) continue;
-      for (std::size_t k = 0; k < kCostClasses; ++k) parts[k] += cost.parts[k] * count;
-    }
-  }
+  auto count = times.begin();
+  stage.costs.for_each(paired, [&](const PassCost& cost) {
+    const std::int32_t n = *count++;
+    if (n == 0) return;
+    for (std::size_t k = 0; k < kCostClasses; ++k) parts[k] += cost.parts[k] * n;
+  });
   for (const auto* ops : {&stage.prologue, &stage.epilogue}) {
     for (const StepOpCost& op : *ops) part(parts, op.cost.cls) += op.exposed;
   }
@@ -203,7 +198,7 @@ StepEstimate summarise(const StageRecords& stages, const ScheduleTable& table,
     const StageRecord& stage = *stages[s];
     const Stage id{static_cast<int>(s)};
     e.source = std::max(e.source, stage.source);
-    CostVector parts = busy_parts(stage, table.times[s]);
+    CostVector parts = busy_parts(stage, table.paired, table.times[s]);
     part(parts, CostClass::host) += profile.step_overhead;
     // Idle time, read off the timeline and not as a remainder: the check below can fail.
     const Seconds bubble = without_rounding(

@@ -78,7 +78,8 @@ std::vector<OpTotal> op_totals(const Program& program, const ClusterSpec& cluste
     }
   }
   for (const auto* ops : {&stage.prologue, &stage.epilogue}) {
-    const std::vector<StepOpCost> costs = price_step_ops(stage, *ops, view, profile);
+    const std::vector<StepOpCost> costs =
+        price_step_ops(stage, shard_view(stage), *ops, view, profile);
     for (std::size_t i = 0; i < costs.size(); ++i) {
       const OpCost& cost = costs[i].cost;
       add(total_of("step", Pass::forward, (*ops)[i]), cost, cost.time, 1);

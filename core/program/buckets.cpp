@@ -10,98 +10,10 @@
 #include "core/program/losses.hpp"
 #include "core/program/step_ops.hpp"
 #include "core/program/step_state.hpp"
+#include "core/program/weight_placement.hpp"
 
 namespace pleat {
 namespace {
-
-// visit(layer, weight, slot) in forward order. DualPipe's mirrored stages hold the same layers in
-// opposite chunks; both begin with the earlier ones, so that their buckets can be summed.
-template <class Visit>
-void for_each_weight(StageProgram& stage, const Plan& plan, Visit visit) {
-  const std::size_t count = stage.chunks.size();
-  const bool opposite = plan.schedule == PipelineSchedule::dualpipe &&
-                        stage.stage.value >= plan.attention.pp / 2;
-  for (std::size_t c = 0; c < count; ++c) {
-    for (LayerInstance& instance : stage.chunks[opposite ? count - 1 - c : c].instances) {
-      const LayerProgram& layer = stage.program(instance);
-      instance.slots.resize(layer.weights.size());
-      for (std::size_t i = 0; i < layer.weights.size(); ++i) {
-        visit(layer, layer.weights[i], instance.slots[i]);
-      }
-    }
-  }
-}
-
-bool read_narrow(const LayerProgram&, const Weight&);
-
-// Every layer's weights by themselves, its table apart from the others, those that are summed over
-// tp first, padded to whole shards. A table that several layers have is the first one's.
-class PlacementByLayer {
- public:
-  PlacementByLayer(StageProgram& stage, const Plan& plan) : stage_(stage), plan_(plan) {}
-
-  void run() {
-    for (ChunkProgram& chunk : stage_.chunks) {
-      for (LayerInstance& instance : chunk.instances) {
-        const LayerProgram& layer = stage_.program(instance);
-        instance.slots.resize(layer.weights.size());
-        place_table(layer, instance);
-        for (const Bucket which : {Bucket::dense, Bucket::expert}) place(layer, instance, which);
-      }
-    }
-  }
-
- private:
-  BucketState& bucket(Bucket which) { return stage_.buckets[static_cast<std::size_t>(which)]; }
-
-  void place_table(const LayerProgram& layer, LayerInstance& instance) {
-    for (std::size_t i = 0; i < layer.weights.size(); ++i) {
-      if (!is_table(layer, layer.weights[i])) continue;
-      if (!table_) {
-        const std::int64_t begin = bucket(Bucket::dense).elements;
-        append(layer, layer.weights[i], instance.slots[i]);
-        table_ = instance.slots[i];
-        close(Bucket::dense, {.begin = begin});
-      }
-      instance.slots[i] = *table_;
-    }
-  }
-
-  void place(const LayerProgram& layer, LayerInstance& instance, Bucket which) {
-    BucketUnit unit{.begin = bucket(which).elements};
-    for (const bool summed : {true, false}) {
-      for (std::size_t i = 0; i < layer.weights.size(); ++i) {
-        const Weight& w = layer.weights[i];
-        const bool here = !w.buffer && w.bucket == which && w.summed_over_tp == summed;
-        if (here && !is_table(layer, w)) append(layer, w, instance.slots[i]);
-      }
-      if (summed) unit.replicated_elements = bucket(which).elements - unit.begin;
-    }
-    close(which, unit);
-  }
-
-  void append(const LayerProgram& layer, const Weight& w, WeightSlot& slot) {
-    BucketState& b = bucket(w.bucket);
-    slot = {w.bucket, b.elements};
-    b.elements += w.elements;
-    if (!read_narrow(layer, w)) return;
-    slot.narrow = b.narrow_elements;
-    b.narrow_elements += w.elements;
-  }
-
-  void close(Bucket which, BucketUnit unit) {
-    BucketState& b = bucket(which);
-    if (b.elements == unit.begin) return;
-    const int shards = group_size(plan_, shard_groups(plan_, which == Bucket::expert).shard);
-    unit.elements = (b.elements - unit.begin + shards - 1) / shards * shards;
-    b.elements = unit.begin + unit.elements;
-    b.units.push_back(unit);
-  }
-
-  StageProgram& stage_;
-  const Plan& plan_;
-  std::optional<WeightSlot> table_;
-};
 
 // The weights as they are kept, and copies of those that narrow products read beside them: narrow
 // types need a row-wise and a column-wise one.
@@ -129,44 +41,6 @@ WeightTypes weight_types(const Plan& plan, Runtime runtime) {
     case Precision::mxfp8: return primary(DType::mxfp8);
   }
   return {};
-}
-
-// Read as the second operand of a product in a narrow type.
-bool read_narrow(const LayerProgram& layer, const Weight& w) {
-  return std::ranges::any_of(layer.forward, [&w](const Op& op) {
-    const bool product = op.kind == OpKind::gemm || op.kind == OpKind::grouped_gemm;
-    return product && op.in.size() > 1 && op.in[1] == w.weight && op.attr.math != DType::fp32 &&
-           op.attr.math != DType::bf16;
-  });
-}
-
-std::size_t bucket_of(const LayerProgram& layer, const Weight& w, const Plan& plan) {
-  const auto base = static_cast<std::size_t>(w.bucket);
-  return plan.optimizer.kind == OptimizerKind::muon && is_muon_matrix(layer, w) ? base + 2 : base;
-}
-
-// What several ranks of tp (etp) hold of a weight: all of it, or the rows of shared key and value
-// heads.
-void add_copies(BucketState& bucket, const LayerProgram& layer, const Weight& w,
-                const WeightSlot& slot, const Plan& plan) {
-  std::vector<Copies> found;
-  if (w.replicated) {
-    found = {{0, w.elements, w.bucket == Bucket::expert ? plan.expert.etp : plan.attention.tp}};
-  } else if (w.bucket == Bucket::dense) {
-    const std::int64_t rows = layer.tensor(w.weight).shape.front().n;
-    found = copies_of(w.cut, rows, w.elements / rows);
-  }
-  for (Copies& c : found) {
-    c.first += slot.offset;
-    bucket.copies.push_back(c);
-  }
-}
-
-// In order, and those of a table that several layers have once.
-void sort_copies(BucketState& bucket) {
-  std::ranges::sort(bucket.copies, {}, &Copies::first);
-  const auto repeated = std::ranges::unique(bucket.copies);
-  bucket.copies.erase(repeated.begin(), repeated.end());
 }
 
 std::int64_t share_of(double share, const BucketState& b) {
@@ -227,10 +101,6 @@ void add_bucket_state(StageProgram& stage, std::size_t index, const Plan& plan,
               b.exp_avg, b.exp_avg_sq);
 }
 
-std::int64_t in_blocks(std::int64_t elements) {
-  return (elements + kMomentBlock - 1) / kMomentBlock * kMomentBlock;
-}
-
 void cut_shards(StageProgram& stage, const Plan& plan) {
   const bool sharded = plan.sharding != Sharding::none;
   const int stage_copies = group_size(plan, Group::copies);
@@ -245,6 +115,7 @@ void cut_shards(StageProgram& stage, const Plan& plan) {
 
 void add_buckets_state(StageProgram& stage, const ModelSpec& model, const Plan& plan,
                        Runtime runtime) {
+  stage.state.reserve(12 * stage.buckets.size());  // step operations have more
   const WeightTypes types = weight_types(plan, runtime);
   for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
     if (stage.buckets[i].elements > 0) add_bucket_state(stage, i, plan, types);
@@ -269,60 +140,23 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
                      Runtime runtime, bool shares_table) {
   stage.buckets.assign(bucket_count(plan.optimizer.kind), {});
   const WeightTypes types = weight_types(plan, runtime);
-  const bool narrow_copies = types.narrow || types.in_place;
-  std::optional<WeightSlot> table;  // shared
-  const OptimizerPlan& o = plan.optimizer;
-  const bool twin_blocks = shares_table && runtime == Runtime::pleat &&
-                           (scaled_moment(o.exp_avg) || scaled_moment(o.exp_avg_sq));
-  auto place = [&](auto wanted) {
-    for_each_weight(stage, plan, [&](const LayerProgram& layer, const Weight& w, WeightSlot& slot) {
-      if (w.buffer || !wanted(w)) return;
-      const bool shared = is_table(layer, w);
-      if (shared && table) {
-        slot = *table;
-        return;
-      }
-      const std::size_t index = bucket_of(layer, w, plan);
-      BucketState& bucket = stage.buckets[index];
-      if (shared && twin_blocks) {
-        bucket.elements = in_blocks(bucket.elements);
-        bucket.twin_table = ParameterRange{bucket.elements, w.elements};
-      }
-      slot = {static_cast<Bucket>(index), bucket.elements};
-      bucket.elements += w.elements;
-      if (narrow_copies && read_narrow(layer, w)) {
-        slot.narrow = bucket.narrow_elements;
-        bucket.narrow_elements += w.elements;
-      }
-      if (shared) table = slot;
-    });
-  };
-  const bool by_layer = runtime == Runtime::pleat && (plan.sharding == Sharding::zero2 ||
-                                                      plan.sharding == Sharding::zero3);
-  if (by_layer) {
-    PlacementByLayer(stage, plan).run();
-  } else {
-    place([](const Weight& w) { return w.summed_over_tp; });
-    for (BucketState& bucket : stage.buckets) bucket.replicated_elements = bucket.elements;
-    place([](const Weight& w) { return !w.summed_over_tp; });
-  }
-  const auto note_copies = [&](const LayerProgram& layer, const Weight& w, const WeightSlot& slot) {
-    if (w.buffer) return;
-    BucketState& bucket = stage.buckets[static_cast<std::size_t>(slot.bucket)];
-    add_copies(bucket, layer, w, slot, plan);
-  };
-  for_each_weight(stage, plan, note_copies);
-  for (BucketState& bucket : stage.buckets) sort_copies(bucket);
-
-  cut_shards(stage, plan);
-  for (bool loads : {false, true}) {
-    for_each_weight(stage, plan, [&](const LayerProgram& layer, const Weight& w, WeightSlot& slot) {
-      if (!w.buffer || is_load(layer, w) != loads) return;
-      BucketState& b = stage.buckets[static_cast<std::size_t>(w.bucket)];
-      slot = {w.bucket, b.shards * b.shard_elements + b.buffer_elements};
-      b.buffer_elements += w.elements;
-      if (!loads) b.bias_elements += w.elements;
-    });
+  const bool narrow = types.narrow || types.in_place;
+  switch (runtime) {
+    case Runtime::megatron:
+      count_weights(stage, plan, narrow);
+      cut_shards(stage, plan);
+      break;
+    case Runtime::pleat: {
+      const bool by_layer =
+          plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;
+      const std::vector<PlacedWeights> weights =
+          weights_of(stage, plan, narrow || by_layer);
+      if (by_layer) place_by_layer(stage, weights, plan);
+      else place_parameters(stage, weights, plan, shares_table);
+      cut_shards(stage, plan);
+      place_buffers(stage, weights, plan);
+      break;
+    }
   }
   add_buckets_state(stage, model, plan, runtime);
 }

@@ -29,7 +29,7 @@ struct WeightSlot {
 struct LayerInstance {
   int program = 0;       // index into StageProgram::layers
   LayerIndex layer;      // decoder layer 0 … L-1; -1 embedding, L head, L+1 MTP, L+2 recv, L+3 send
-  std::vector<WeightSlot> slots;  // parallel to LayerProgram::weights
+  std::vector<WeightSlot> slots;  // parallel to LayerProgram::weights; Megatron's dialect has none
 };
 
 struct ChunkProgram {

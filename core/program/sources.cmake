@@ -33,6 +33,8 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/step_ops.cpp
   ${CMAKE_CURRENT_LIST_DIR}/step_walk.cpp
   ${CMAKE_CURRENT_LIST_DIR}/pair_positions.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/placed_weights.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/weight_placement.cpp
   ${CMAKE_CURRENT_LIST_DIR}/print.cpp
   ${CMAKE_CURRENT_LIST_DIR}/op_graph.cpp
   ${CMAKE_CURRENT_LIST_DIR}/graph_scope.cpp

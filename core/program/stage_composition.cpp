@@ -14,10 +14,16 @@ namespace {
 
 void place(StageComposition& stage, const LayerVariant& variant, std::int64_t layer) {
   auto& variants = stage.variants;
+  auto& chunk = stage.chunks.back();
+  const LayerIndex id{static_cast<int>(layer)};
+  const int before = chunk.empty() ? 0 : chunk.back().variant;  // most layers are like that one
+  if (!chunk.empty() && variants[static_cast<std::size_t>(before)] == variant) {
+    chunk.push_back({before, id});
+    return;
+  }
   const auto found = std::ranges::find(variants, variant);
-  const auto index = static_cast<int>(found - variants.begin());
+  chunk.push_back({static_cast<int>(found - variants.begin()), id});
   if (found == variants.end()) variants.push_back(variant);
-  stage.chunks.back().push_back({index, LayerIndex{static_cast<int>(layer)}});
 }
 
 // For the model's input, a prediction block's input or a tied head.
@@ -99,7 +105,7 @@ std::vector<StageComposition> compose_stages(const ModelSpec& model, const Workl
     const bool wide_in = first_mtp < i;
     const bool mtp_before = first_mtp <= i;
     StageComposition& stage = stages[id.index()];
-    stage.chunks.emplace_back();
+    stage.chunks.emplace_back().reserve(static_cast<std::size_t>(v.layers) + 4);
     if (i > 0) place(stage, {LayerKind::recv, false, wide_in}, received);
     if (v.embedding) place(stage, {LayerKind::embedding}, -1);
     for (std::int64_t l = v.first_layer; l < v.first_layer + v.layers; ++l) {

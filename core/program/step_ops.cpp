@@ -36,7 +36,9 @@ std::optional<SharedTable> table_of(const StageProgram& stage) {
       const LayerProgram& layer = stage.program(instance);
       for (std::size_t i = 0; i < layer.weights.size(); ++i) {
         const Weight& w = layer.weights[i];
-        if (is_table(layer, w)) return SharedTable{instance.slots[i], w.elements, true, {}};
+        if (!is_table(layer, w)) continue;
+        const WeightSlot slot = instance.slots.empty() ? WeightSlot{} : instance.slots[i];
+        return SharedTable{slot, w.elements, true, {}};
       }
     }
   }
@@ -97,6 +99,8 @@ void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan,
     stage.table->counted = holds_input_layer(stage);
     stage.table->stages = table_stages;
   }
+  stage.prologue.reserve(8);  // an operation is large to move
+  stage.epilogue.reserve(24);
   stage.prologue.push_back(
       step_op(OpKind::zero, "zero.loss", Module::optimizer, {}, {stage.loss}));
   std::vector<TensorId> gradients;

@@ -7,8 +7,9 @@
 
 namespace pleat {
 
-// Lays every instance's weights out in the buckets and creates the state tensors. A stage has one
-// embedding table: tied heads and prediction layers share it.
+// Lays every instance's weights out in the buckets, for Megatron's dialect only counts them, and
+// creates the state tensors. A stage has one embedding table: tied heads and prediction layers
+// share it.
 // `shares_table`: other stages have copies of the table, whose moments all must round alike.
 void lay_out_buckets(StageProgram&, const ModelSpec&, const Plan&, Runtime, bool shares_table);
 

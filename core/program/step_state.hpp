@@ -12,17 +12,17 @@
 
 namespace pleat {
 
-inline TensorId add_state(StageProgram& stage, const std::string& name, TensorClass cls,
-                          DType dtype, std::vector<Dim> shape) {
-  stage.state.push_back({name, cls, dtype, std::move(shape)});
+inline TensorId add_state(StageProgram& stage, std::string name, TensorClass cls, DType dtype,
+                          std::vector<Dim> shape) {
+  stage.state.push_back({std::move(name), cls, dtype, std::move(shape)});
   return TensorId{static_cast<int>(stage.state.size()) - 1};
 }
 
-inline Op step_op(OpKind kind, const std::string& name, Module module, std::vector<TensorId> in,
+inline Op step_op(OpKind kind, std::string name, Module module, std::vector<TensorId> in,
                   std::vector<TensorId> out, Group group = Group::none) {
   Op op;
   op.kind = kind;
-  op.name = name;
+  op.name = std::move(name);
   op.phase = Phase::step;
   op.module = module;
   op.in = std::move(in);
@@ -43,6 +43,9 @@ inline Op step_op(OpKind kind, const std::string& name, Module module, std::vect
 // A moment in one of these types has a factor for every kMomentBlock elements: what the backend
 // holds beside them.
 inline constexpr std::int64_t kMomentBlock = 128;
+[[nodiscard]] constexpr std::int64_t in_blocks(std::int64_t elements) {
+  return (elements + kMomentBlock - 1) / kMomentBlock * kMomentBlock;
+}
 [[nodiscard]] constexpr bool scaled_moment(DType type) {
   return type == DType::fp16 || type == DType::fp8;
 }

@@ -86,8 +86,8 @@ std::vector<BoundTable::StageRest> BoundTable::rest_of_stages(const Plan& plan,
                                                               const Shape& shape,
                                                               const Layers& layers) const {
   const std::vector<LayerVariant>& variants = shape.counted->variants();
-  const GraphOutputs outputs =
-      graph_outputs(problem_.model, problem_.workload, plan, runtime_);
+  const CompiledFrom from(problem_.model, problem_.workload, plan, runtime_);
+  const GraphOutputs outputs = graph_outputs(from);
   std::vector<double> graphs;  // by kind of chunk
   for (const Counts& counts : shape.kinds) {
     double& bytes = graphs.emplace_back();
@@ -105,8 +105,7 @@ std::vector<BoundTable::StageRest> BoundTable::rest_of_stages(const Plan& plan,
     if (!splits_backward(plan.schedule) && shape.whole[s]) {
       r.beside = beside_of(shape.kinds[shape.kind_of[s].back()], variants, layers);
     }
-    r.kept = static_cast<double>(least_allocated(problem_.model, problem_.workload, plan, runtime_,
-                                                 Stage{static_cast<int>(s)}));
+    r.kept = static_cast<double>(least_allocated(from, Stage{static_cast<int>(s)}));
     for (const std::vector<std::int64_t>& moment : held[s]) {
       double graph = 0;
       for (std::size_t c = 0; c < moment.size(); ++c) {

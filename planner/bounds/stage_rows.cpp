@@ -9,13 +9,8 @@ namespace pleat {
 StageRow stage_row(const StageRecord& record, const ScheduleTable& table) {
   StageRow row{.slots = {}, .prologue = {}, .transfer = record.transfer,
                .epilogue = record.epilogue};
-  const StageCosts& costs = record.costs;  // in the order of SlotWork
-  for (const auto* passes : {&costs.forward, &costs.backward, &costs.input, &costs.weight}) {
-    for (const PassCost& cost : *passes) row.slots.push_back(cost.time);
-  }
-  if (table.paired) {
-    for (const PassCost& pair : costs.pairs) row.slots.push_back(pair.time);
-  }
+  record.costs.for_each(table.paired,
+                        [&](const PassCost& cost) { row.slots.push_back(cost.time); });
   for (const StepOpCost& op : record.prologue) row.prologue += op.exposed;
   return row;
 }

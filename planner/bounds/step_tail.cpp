@@ -79,8 +79,9 @@ StepTail step_tail(const std::vector<StageWeights>& stages, const ModelSpec& mod
       continue;
     }
     const StageProgram stage = stage_program(stages[s], model, plan, runtime);
-    result.stages.push_back(tail_of(price_step_ops(stage, stage.prologue, view, profile),
-                                    price_step_ops(stage, stage.epilogue, view, profile),
+    const std::vector<Tensor> shards = shard_view(stage);
+    result.stages.push_back(tail_of(price_step_ops(stage, shards, stage.prologue, view, profile),
+                                    price_step_ops(stage, shards, stage.epilogue, view, profile),
                                     result.norm));
     StageProgram largest;  // more elements may be more pieces
     largest.stage = Stage{static_cast<int>(s)};

@@ -52,7 +52,7 @@ TEST(StepCosts, OptimizerWorksOnTheShard) {
       step_op(OpKind::adamw, Group::none, {b.gradients, b.exp_avg, b.exp_avg_sq, b.main_params},
               {b.exp_avg, b.exp_avg_sq, b.main_params}),
       step_op(OpKind::reduce_scatter, Group::dp_cp, {b.gradients}, {b.gradients})};
-  const auto costs = price_step_ops(stage, ops, view, ideal_profile());
+  const auto costs = price_step_ops(stage, shard_view(stage), ops, view, ideal_profile());
   EXPECT_DOUBLE_EQ(costs[0].cost.bytes.base(), 7 * 250 * 4);
   EXPECT_EQ(costs[0].cost.cls, CostClass::optimizer);
   EXPECT_DOUBLE_EQ(costs[1].cost.bytes.base(), 4000 * 0.75);  // the whole buffer
