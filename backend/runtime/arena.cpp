@@ -57,6 +57,10 @@ Block Arena::allocate(std::int64_t bytes, Memory& of) {
   return block;
 }
 
+void Arena::poison(const Block& block) {
+  if (poison_ && block.data_ != nullptr) block.memory_->fill(block.data_, 0xff, block.bytes_);
+}
+
 void Arena::release(Memory& of, std::byte* data, std::int64_t bytes) noexcept {
   // allocate() made the list's entry; growing it again can only fail when memory is exhausted.
   auto& list = free_[{&of, capacity_of(bytes)}];

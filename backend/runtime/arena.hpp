@@ -56,6 +56,7 @@ class Arena {
   [[nodiscard]] Block allocate(std::int64_t bytes) { return allocate(bytes, memory_); }
   // Of another memory, which must outlive the arena, too. Counted alike, and reused by itself.
   [[nodiscard]] Block allocate(std::int64_t bytes, Memory& of);
+  void poison(const Block&);  // if it poisons
   [[nodiscard]] std::int64_t live() const { return live_; }  // requested bytes not yet given back
   [[nodiscard]] std::int64_t peak() const { return peak_; }
   // What it has from the memory: live and freed blocks, at their capacity. It gives nothing back.

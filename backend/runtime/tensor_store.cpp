@@ -138,12 +138,12 @@ View TensorStore::state(TensorId id, bool reads, const std::string& op) {
 }
 
 View TensorStore::parameter(const WeightSlot& slot, const Tensor& tensor, BucketPart part,
-                            const std::string& op) {
+                            const std::string& op, bool reads) {
   const BucketState& bucket = stage_.buckets[static_cast<std::size_t>(slot.bucket)];
   const View whole = state(part == BucketPart::gradients ? bucket.gradients
                            : part == BucketPart::buffers ? bucket.buffers
                                                          : bucket.weights,
-                           true, op);
+                           reads, op);
   const std::int64_t elements = tensor.elements({});
   const std::int64_t offset =
       slot.offset - (part == BucketPart::buffers ? bucket.shards * bucket.shard_elements : 0);

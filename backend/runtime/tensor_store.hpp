@@ -44,8 +44,12 @@ class TensorStore {
   [[nodiscard]] View state(TensorId, bool reads, const std::string& op);
   void forget_contents(TensorId id) { state_[id.index()].written = false; }  // of the last step
 
+  // Tests: what a step does not write of it, shows.
+  void poison_state(TensorId id) { arena_.poison(state_[id.index()].block); }
+
   // A weight, buffer or gradient of a layer: its part of the bucket's storage.
-  [[nodiscard]] View parameter(const WeightSlot&, const Tensor&, BucketPart, const std::string& op);
+  [[nodiscard]] View parameter(const WeightSlot&, const Tensor&, BucketPart, const std::string& op,
+                               bool reads = true);
 
   // Copies of activations in host memory, by the layer that sent them there.
   void send_to_host(const InstanceKey&, View, const std::string& op);

@@ -34,8 +34,18 @@ void for_each_weight(StageProgram& stage, const Plan& plan, Visit visit) {
 
 bool read_narrow(const LayerProgram&, const Weight&);
 
-// Every layer's weights by themselves, its table apart from the others, those that are summed over
-// tp first, padded to whole shards. A table that several layers have is the first one's.
+// The order of weights in a bucket, or a unit of it: those that are summed over tp first. Gradients
+// that a step clears (Weight::written) lie at both ends, so that a `zero` or two clear them all.
+struct WeightClass {
+  bool summed_over_tp, written;
+  [[nodiscard]] bool has(const Weight& w) const {
+    return w.summed_over_tp == summed_over_tp && w.written == written;
+  }
+};
+constexpr WeightClass kWeightOrder[] = {{true, false}, {true, true}, {false, true}, {false, false}};
+
+// Every layer's weights by themselves, its table apart from the others, padded to whole shards. A
+// table that several layers have is the first one's.
 class PlacementByLayer {
  public:
   PlacementByLayer(StageProgram& stage, const Plan& plan) : stage_(stage), plan_(plan) {}
@@ -69,13 +79,13 @@ class PlacementByLayer {
 
   void place(const LayerProgram& layer, LayerInstance& instance, Bucket which) {
     BucketUnit unit{.begin = bucket(which).elements};
-    for (const bool summed : {true, false}) {
+    for (const WeightClass& wanted : kWeightOrder) {
       for (std::size_t i = 0; i < layer.weights.size(); ++i) {
         const Weight& w = layer.weights[i];
-        const bool here = !w.buffer && w.bucket == which && w.summed_over_tp == summed;
+        const bool here = !w.buffer && w.bucket == which && wanted.has(w);
         if (here && !is_table(layer, w)) append(layer, w, instance.slots[i]);
       }
-      if (summed) unit.replicated_elements = bucket(which).elements - unit.begin;
+      if (wanted.summed_over_tp) unit.replicated_elements = bucket(which).elements - unit.begin;
     }
     close(which, unit);
   }
@@ -243,6 +253,54 @@ void cut_shards(StageProgram& stage, const Plan& plan) {
   }
 }
 
+// What of a bucket's gradients the first microbatch of a step writes. Where they lie in shards, a
+// unit's reduction does, if one layer alone has it.
+std::vector<ParameterRange> written_gradients(const StageProgram& stage, std::size_t index) {
+  const BucketState& b = stage.buckets[index];
+  std::vector<ParameterRange> all;
+  const auto in_shards = [&](const LayerProgram& layer) {
+    return std::ranges::any_of(layer.sharded, [index](const ShardedWeights& s) {
+      return static_cast<std::size_t>(s.bucket) == index;
+    });
+  };
+  for (const ChunkProgram& chunk : stage.chunks) {
+    for (const LayerInstance& instance : chunk.instances) {
+      const LayerProgram& layer = stage.program(instance);
+      const bool shards = in_shards(layer);
+      for (std::size_t i = 0; i < layer.weights.size(); ++i) {
+        const Weight& w = layer.weights[i];
+        const WeightSlot& slot = instance.slots[i];
+        if (w.buffer || static_cast<std::size_t>(slot.bucket) != index) continue;
+        if (!shards && w.written) all.push_back({slot.offset, w.elements});
+        if (!shards || is_table(layer, w)) continue;
+        const auto unit = std::ranges::find_if(b.units, [&slot](const BucketUnit& u) {
+          return slot.offset >= u.begin && slot.offset < u.begin + u.elements;
+        });
+        all.push_back({unit->begin / b.shards, unit->elements / b.shards});
+      }
+    }
+  }
+  std::ranges::sort(all, {}, &ParameterRange::first);
+  return all;
+}
+
+// All others.
+std::vector<ParameterRange> cleared_gradients(const StageProgram& stage, std::size_t index) {
+  const BucketState& b = stage.buckets[index];
+  if (b.elements == 0) return {};
+  std::vector<ParameterRange> cleared;
+  std::int64_t end = 0;
+  const auto clear_until = [&](std::int64_t next) {
+    if (next > end) cleared.push_back({end, next - end});
+  };
+  for (const ParameterRange& written : written_gradients(stage, index)) {
+    clear_until(written.first);
+    end = std::max(end, written.first + written.elements);
+  }
+  clear_until(stage.state[b.gradients.index()].elements({}));
+  return cleared;
+}
+
 void add_buckets_state(StageProgram& stage, const ModelSpec& model, const Plan& plan,
                        Runtime runtime) {
   const WeightTypes types = weight_types(plan, runtime);
@@ -302,9 +360,11 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
   if (by_layer) {
     PlacementByLayer(stage, plan).run();
   } else {
-    place([](const Weight& w) { return w.summed_over_tp; });
-    for (BucketState& bucket : stage.buckets) bucket.replicated_elements = bucket.elements;
-    place([](const Weight& w) { return !w.summed_over_tp; });
+    for (const WeightClass& wanted : kWeightOrder) {
+      place([&wanted](const Weight& w) { return wanted.has(w); });
+      if (!wanted.summed_over_tp) continue;
+      for (BucketState& bucket : stage.buckets) bucket.replicated_elements = bucket.elements;
+    }
   }
   const auto note_copies = [&](const LayerProgram& layer, const Weight& w, const WeightSlot& slot) {
     if (w.buffer) return;
@@ -325,6 +385,9 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
     });
   }
   add_buckets_state(stage, model, plan, runtime);
+  for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
+    stage.buckets[i].cleared = cleared_gradients(stage, i);
+  }
 }
 
 StageProgram stage_of_buckets(std::vector<BucketState> buckets, const ModelSpec& model,

@@ -161,8 +161,8 @@ enum class OpKind : std::uint8_t {
                          // values
   reduce_peer_rows,      // over etp: y[C,c], all_counts -> x[R,c]: the opposite of gather_peer_rows
   reduce_picked_rows,    // y[C,c], experts[T,k], group_counts[El] -> x[T,c]: copies summed by token
-  reduce_gradients,   // gradients of a layer's weights -> this rank's share is added to its shard
-                      // (ZeRO-2, 3)
+  reduce_gradients,   // gradients of a layer's weights -> this rank's share is added to its shard,
+                      // or written there (ZeRO-2, 3)
   reduce_bucket,      // gradients of a bucket, in place: each rank gets the sums of its shard
   all_reduce,         // x -> x (in place), or n elements of it from `first`
   all_reduce_bucket,  // gradients of a bucket, in place
@@ -235,6 +235,9 @@ struct OpAttributes {
                 // copy: n elements of each operand
   bool transpose_a = false, transpose_b = false;
   bool accumulate = false;    // out[0] += result
+  // But in the first microbatch of a step out[0] = result: a gradient that nothing has to clear
+  // (passes/written_gradients.cpp, OpSite::first). reduce_gradients: so for its shard.
+  bool first_writes = false;
   std::int64_t batch = 0, seq = 0;               // sequences of the microbatch, tokens of each
   std::int64_t heads = 0, kv_groups = 0, head_dim = 0, v_dim = 0, rope_dim = 0, nope_dim = 0;
   std::int64_t rope_offset = 0;  // first rotary column of a head
