@@ -194,7 +194,8 @@ enum class OpKind : std::uint8_t {
   grad_norm,  // gradients … -> norm2[1] f32 (this rank's part, duplicates counted once)
   clip,       // norm2[1] -> scale[1]
   adamw,  // g, m, v, master, scale [, weights] [, scales of m] [, of v] -> m, v, master [, weights]
-          // [, the scales]. weights: of which master has the lower 16 bits (remainder16)
+          // [, the scales]. weights: those that training reads, which the step rounds from master;
+          // read, too, where master has their lower 16 bits (remainder16)
   lamb,   // g, m, v, master, scale -> m, v, g: the direction
   lamb_norms,  // g, master … -> norms[2,P] f32: squares of every parameter and of its direction, of
                // what this rank steps of them and no other rank of tp counts
