@@ -14,7 +14,8 @@ namespace pleat::execute {
 struct Execution;
 
 void gather_weights(const Call&, Execution&);    // the layer's, from the ranks' shards
-// This rank's share of the sums is added to its shard; a unit's first one in a step is written there.
+// This rank's share of the sums is added to its shard; a unit's first one in a step is written
+// there.
 void reduce_gradients(const Call&, Execution&);
 
 // Where a weight or its gradient lies while the layer runs; none: in its bucket. `reads`: something

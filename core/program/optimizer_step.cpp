@@ -103,9 +103,8 @@ void OptimizerStep::step(const BucketSegment& s) {
 }
 
 bool OptimizerStep::rounds_weights(const BucketSegment& s) const {
-  return runtime_ == Runtime::pleat && plan_.optimizer.kind == OptimizerKind::adamw &&
-         bucket().has_main_params && !s.on_host &&
-         plan_.optimizer.main_params != DType::remainder16;
+  return runtime_ == Runtime::pleat && bucket().has_second_moment && bucket().has_main_params &&
+         !s.on_host && plan_.optimizer.main_params != DType::remainder16;
 }
 
 void OptimizerStep::cast(const BucketSegment& s) {

@@ -189,6 +189,15 @@ TEST(Optimizer, TheStepWritesTheWeights) {
   }
 }
 
+// AdamW of what Muon leaves to it, too.
+TEST(Optimizer, MuonsMatricesAloneAreCast) {
+  const StageProgram stage = compile_stage(test::small_moe(), test::small_workload(),
+                                           bf16_plan(OptimizerKind::muon), Runtime::pleat,
+                                           Stage{0});
+  EXPECT_EQ(names(stage, OpKind::copy),
+            (std::vector<std::string>{"dense.matrix.cast", "expert.matrix.cast"}));
+}
+
 TEST(Optimizer, RemaindersNeedNoCast) {
   Plan plan = bf16_plan();
   plan.optimizer.main_params = DType::remainder16;
