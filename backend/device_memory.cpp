@@ -6,6 +6,7 @@
 #include <set>
 
 #include "backend/rehearsal.hpp"
+#include "backend/runtime/tensor_store.hpp"
 #include "backend/window_tensors.hpp"
 #include "core/plan/rank_map.hpp"
 #include "core/program/layer_builder.hpp"
@@ -68,8 +69,10 @@ DeviceBytes predicted_device_bytes(const Program& program, Stage stage, const Ro
   const WindowTensors chosen =
       use.windows ? window_tensors(program.plan, stage, of_rank) : WindowTensors{};
   const auto in_window = [&](const Tensor& t) { return chosen.tensors.contains(&t); };
-  const Rehearsed rest = rehearse(of_rank, routed, std::not_fn(in_window));
-  const Rehearsed slab = rehearse(of_rank, routed, in_window);
+  const Rehearsed rest = rehearse(
+      of_rank, routed, std::not_fn(in_window),
+      keeps_routed_apart(program.plan) ? Placement::routed_apart : Placement::segments);
+  const Rehearsed slab = rehearse(of_rank, routed, in_window, Placement::slab);
   return {.blocks = rest.blocks + slab.blocks,
           .rounding =
               rest.in_pages - rest.blocks + (slab.slab + kPage - 1) / kPage * kPage - slab.blocks,

@@ -38,8 +38,8 @@ class NoMemory final : public Memory {
 class Rehearsal final : public StepVisitor {
  public:
   Rehearsal(const StageProgram& stage, const RoutedCount& routed,
-            const std::function<bool(const Tensor&)>& counts)
-      : stage_(stage), routed_(routed), counts_(counts) {
+            const std::function<bool(const Tensor&)>& counts, Placement placement)
+      : stage_(stage), routed_(routed), counts_(counts), placement_(placement) {
     for (std::size_t i = 0; i < stage.state.size(); ++i) {
       const TensorId id{static_cast<int>(i)};
       const bool has_life = std::ranges::any_of(stage.step_lives, [&](const StepLifetime& life) {
@@ -72,7 +72,8 @@ class Rehearsal final : public StepVisitor {
   }
   void on_birth(const OpSite& site, const InstanceKey& key, const Tensor& tensor) override {
     if (!counts_(tensor)) return;
-    activations_[key] = block(tensor.bytes(within_pass(rows(site, tensor))));
+    activations_[key] =
+        block(tensor.bytes(within_pass(rows(site, tensor))), tensor.is_routed());
   }
   void on_stash(const OpSite& site, const InstanceKey& key, const Tensor& tensor) override {
     if (!counts_(tensor)) return;
@@ -85,12 +86,12 @@ class Rehearsal final : public StepVisitor {
     if (is_stashed(tensor, of)) move(key, tensor.bytes(within_pass(of)));
   }
   void move(const InstanceKey& key, std::int64_t bytes) {  // both blocks are there for a moment
-    Block to = block(bytes);
+    Block to = block(bytes, true);
     activations_[key] = std::move(to);
   }
   // FNV-1a of the offsets and sizes.
-  [[nodiscard]] Block block(std::int64_t bytes) {
-    Block b = arena_.allocate(bytes);
+  [[nodiscard]] Block block(std::int64_t bytes, bool routed = false) {
+    Block b = arena_.allocate(bytes, memory_, placement_ == Placement::routed_apart && routed);
     for (const std::uint64_t value : {std::uint64_t{reinterpret_cast<std::uintptr_t>(b.data())},
                                       static_cast<std::uint64_t>(bytes)}) {
       for (unsigned shift = 0; shift < 64; shift += 8) {
@@ -111,9 +112,10 @@ class Rehearsal final : public StepVisitor {
   const StageProgram& stage_;
   const RoutedCount& routed_;
   const std::function<bool(const Tensor&)>& counts_;
+  const Placement placement_;
   std::uint64_t layout_ = 0xcbf29ce484222325U;
-  NoMemory memory_;
-  Arena arena_{memory_, false};
+  NoMemory memory_, other_;  // a slab is not the arena's own memory
+  Arena arena_{placement_ == Placement::slab ? other_ : memory_, false};
   std::map<TensorId, Block> state_;
   std::map<InstanceKey, Block> activations_;
 };
@@ -121,8 +123,8 @@ class Rehearsal final : public StepVisitor {
 }  // namespace
 
 Rehearsed rehearse(const StageProgram& stage, const RoutedCount& routed,
-                   const std::function<bool(const Tensor&)>& counts) {
-  return Rehearsal(stage, routed, counts).result();
+                   const std::function<bool(const Tensor&)>& counts, Placement placement) {
+  return Rehearsal(stage, routed, counts, placement).result();
 }
 
 }  // namespace pleat

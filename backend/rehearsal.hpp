@@ -17,8 +17,13 @@ struct Rehearsed {
   std::uint64_t layout = 0;   // of the slab: other offsets or sizes give another number
 };
 
+// Where the executor's arena puts them: in its segments, these with routed tensors apart
+// (keeps_routed_apart), or in a Slab.
+enum class Placement : std::uint8_t { segments, routed_apart, slab };
+
 // Of those tensors that `counts`; `routed` is asked for the sizes of routed ones among them.
 [[nodiscard]] Rehearsed rehearse(const StageProgram&, const RoutedCount& routed,
-                                 const std::function<bool(const Tensor&)>& counts);
+                                 const std::function<bool(const Tensor&)>& counts,
+                                 Placement = Placement::segments);
 
 }  // namespace pleat

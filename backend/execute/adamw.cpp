@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/execute/execution.hpp"
+#include "backend/execute/main_params.hpp"
 #include "backend/execute/optimizer_stretches.hpp"
 #include "backend/execute/optimizers.hpp"
 #include "backend/runtime/views.hpp"
@@ -44,6 +45,18 @@ void adamw_of_halves(const Call& c, Execution& run, const Stretch& stretch, View
   }
 }
 
+// Whether the step writes the weights, too, rounded from fp32 main parameters.
+bool rounds_weights(const Call& c) {
+  return c.in[3].dtype != DType::remainder16 && c.out.size() > 3 && c.out[3].dtype == DType::bf16;
+}
+
+// Those of a stretch; no data where it does not.
+View rounded_weights(const Call& c, const Execution& run, const Stretch& stretch) {
+  if (!rounds_weights(c)) return {};
+  const std::int64_t at = run.shards.weights_in_shards() ? stretch.shard : stretch.whole;
+  return elements_of(c.out[3], at, stretch.elements);
+}
+
 // A block of elements that share a scale may lie in two stretches with different weight decay. So
 // whole parts of the shard are stepped at once, and the kernel is told which elements do not decay.
 void adamw_narrow(const Call& c, Execution& run, Bucket which, const AdamW& settings,
@@ -73,7 +86,7 @@ void adamw_narrow(const Call& c, Execution& run, Bucket which, const AdamW& sett
     const auto step = [&](View main) {
       run.kernels_of(c.op).adamw_narrow(gradients, moment(c.in[1], mean_scales),
                                         moment(c.in[2], square_scales), main, scale, settings,
-                                        undecayed);
+                                        undecayed, rounded_weights(c, run, stretch));
     };
     halves ? with_joined(c, run, stretch, step) : step(weights_of(c.op, run, stretch, c.in[3], b));
     keep_gradients(run, which, stretch, gradients);
@@ -83,8 +96,11 @@ void adamw_narrow(const Call& c, Execution& run, Bucket which, const AdamW& sett
 }  // namespace
 
 void adamw(const Call& c, Execution& run) {
-  if (run.step.skipped) return;
   const Bucket which = run.shards.bucket_of(c.op, c.op.in[0]);
+  if (run.step.skipped) {
+    if (rounds_weights(c)) round_weights(c.op, c.in[3], c.out[3], which, run);
+    return;
+  }
   const BucketState& b = run.bucket(which);
   AdamW settings = run.config.adamw;
   settings.lr = run.step.lr;
@@ -102,7 +118,8 @@ void adamw(const Call& c, Execution& run) {
     }
     run.kernels_of(c.op).adamw(gradients, elements_of(c.in[1], stretch.state, stretch.elements),
                                elements_of(c.in[2], stretch.state, stretch.elements),
-                               weights_of(c.op, run, stretch, c.in[3], b), scale, settings);
+                               weights_of(c.op, run, stretch, c.in[3], b), scale, settings,
+                               rounded_weights(c, run, stretch));
     keep_gradients(run, which, stretch, gradients);
   }
 }

@@ -18,7 +18,7 @@ Execution::Execution(const Program& compiled, const TrainConfig& settings, const
       kernels_beside_it(computes.is_host() ? nullptr : cpu_kernels()),
       host_kernels(kernels_beside_it ? *kernels_beside_it : kernels),
       windows(compiled, rank, computes),
-      store(stage, computes, settings.poison,
+      store(stage, computes, settings.poison, keeps_routed_apart(compiled.plan),
             [this](const Tensor& t) { return windows.memory_of(t); }),
       scratch(computes, settings.poison),
       device_load(computes, scratch, compiled.model.layers + 1 + compiled.model.mtp_layers,

@@ -69,7 +69,10 @@ void Executor::run_step(int step, SpanRecorder* spans) {
   run_.step.load.clear();
   run_.device_load.clear();
   for (std::size_t i = 0; i < stage.state.size(); ++i) {
-    if (!persists(stage.state[i])) run_.store.forget_contents(TensorId{static_cast<int>(i)});
+    const TensorId id{static_cast<int>(i)};
+    if (persists(stage.state[i])) continue;
+    run_.store.forget_contents(id);
+    if (stage.state[i].cls == TensorClass::gradient) run_.store.poison_state(id);
   }
   run_.store.forget_contents(stage.loss);
   for (const StepLifetime& life : stage.step_lives) {
@@ -249,8 +252,8 @@ void Executor::find_operands(const Op& op, const OpSite* site) {
   for (TensorId id : op.in) in_.push_back(operand(op, site, id, true));
   for (std::size_t i = 0; i < op.out.size(); ++i) {
     const TensorId id = op.out[i];
-    const bool adds = i == 0 && op.attr.accumulate && !contains(op.in, id);
-    if (adds) static_cast<void>(operand(op, site, id, true));  // there must be something to add to
+    const bool more = i == 0 && adds(op, site) && !contains(op.in, id);
+    if (more) static_cast<void>(operand(op, site, id, true));  // there must be something to add to
     out_.push_back(operand(op, site, id, false));
   }
 }
@@ -270,11 +273,15 @@ View Executor::operand(const Op& op, const OpSite* site, TensorId id, bool reads
     const Weight& weight = layer.weights[w];
     const bool gradient = weight.gradient == id && !weight.buffer;
     if (weight.weight != id && !gradient) continue;
-    if (const auto whole = execute::whole_operand(op, *site, w, gradient, run_)) return *whole;
+    // What other operations add to has been cleared.
+    const bool fresh = gradient && !reads && weight.written && !adds(op, site);
+    if (const auto whole = execute::whole_operand(op, *site, w, gradient, !fresh, run_)) {
+      return *whole;
+    }
     const BucketPart part = gradient        ? BucketPart::gradients
                             : weight.buffer ? BucketPart::buffers
                                             : BucketPart::weights;
-    return run_.store.parameter(site->instance->slots[w], tensor, part, op.name);
+    return run_.store.parameter(site->instance->slots[w], tensor, part, op.name, !fresh);
   }
   throw ExecutionError(fmt::format("operation '{}' of layer {} uses '{}', which has no storage",
                                    op.name, site->instance->layer.value, tensor.name));

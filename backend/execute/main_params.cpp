@@ -12,13 +12,16 @@ namespace pleat::execute {
 
 // The weights that training reads, from the main parameters of this rank's shard or a part of it.
 void cast_weights(const Call& c, Execution& run) {
-  const Bucket which = run.shards.bucket_of(c.op, c.op.out[0]);
+  round_weights(c.op, c.in[0], c.out[0], run.shards.bucket_of(c.op, c.op.out[0]), run);
+}
+
+void round_weights(const Op& op, View main_params, View weights, Bucket which, Execution& run) {
   const bool codes = run.bucket(which).narrow_in_place.has_value();
   if (run.step.skipped && !codes) return;  // else the same weights again
-  for (const Stretch& stretch : stretches(c.op, run, which)) {
+  for (const Stretch& stretch : stretches(op, run, which)) {
     const std::int64_t at = run.shards.weights_in_shards() ? stretch.shard : stretch.whole;
-    run.copy_between(elements_of(c.in[0], stretch.state, stretch.elements),
-                     elements_of(c.out[0], at, stretch.elements));
+    run.copy_between(elements_of(main_params, stretch.state, stretch.elements),
+                     elements_of(weights, at, stretch.elements));
   }
 }
 

@@ -12,6 +12,9 @@ namespace pleat::execute {
 struct Execution;
 
 void cast_weights(const Call&, Execution&);
+// The same of those that the operation steps. Where a step is skipped they change only if codes had
+// taken their place.
+void round_weights(const Op&, View main_params, View weights, Bucket, Execution&);
 
 // Segments of the state to copy.
 using ChosenSegments = bool (*)(const BucketState&, const StateSegment&);

@@ -19,7 +19,7 @@ View bias_gradient_operand(const Call& c) { return reads_mixed_rows(c.op) ? c.in
 void gemm(const Call& c, Execution& run) {
   const OpAttributes& a = c.op.attr;
   run.kernels.gemm(c.in[0], a.transpose_a, run.narrow.second_operand(c), a.transpose_b, c.out[0],
-                   a.accumulate);
+                   adds(c.op, c.site));
   const View bias = a.transpose_a ? View{} : optional_operand(c.in, 2);
   if (bias.data != nullptr) run.kernels.add_bias(bias, a.bias_scale, c.out[0]);
   const View dbias = optional_operand(c.out, 1);
@@ -32,7 +32,7 @@ void grouped_gemm(const Call& c, Execution& run) {
   const OpAttributes& a = c.op.attr;
   const auto& in = c.in;
   if (a.transpose_a) {  // the gradient of the experts' weights, and of their biases
-    run.kernels.grouped_wgrad(in[0], in[1], in[2], c.out[0], a.accumulate);
+    run.kernels.grouped_wgrad(in[0], in[1], in[2], c.out[0], adds(c.op, c.site));
     const View dbias = optional_operand(c.out, 1);
     if (dbias.data == nullptr) return;
     const auto own = in.first(in.size() - (reads_mixed_rows(c.op) ? 1 : 0));

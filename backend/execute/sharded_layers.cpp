@@ -59,7 +59,8 @@ SharedUnit unit_of(const Call& c, Execution& run, bool gather) {
   const std::int64_t each = unit.whole.elements() / comm.size();
   unit.mine = elements_of(unit.whole, each * comm.rank(), each);
   const std::int64_t first = unit_begin(*c.site->program, *c.site->instance, *found) / b.shards;
-  const View state = run.store.state(gather ? b.weights : b.gradients, true, c.op.name);
+  const bool writes = !gather && c.op.attr.first_writes && c.site->first;
+  const View state = run.store.state(gather ? b.weights : b.gradients, !writes, c.op.name);
   unit.shard = elements_of(state, first, each);
   return unit;
 }
@@ -75,11 +76,12 @@ void gather_weights(const Call& c, Execution& run) {
 void reduce_gradients(const Call& c, Execution& run) {
   const SharedUnit unit = unit_of(c, run, false);
   sum_gradients(c.op, run, run.ranks.comm(c.op.group), unit.whole, unit.mine);
+  if (c.op.attr.first_writes && c.site->first) return run.kernels.copy(unit.mine, unit.shard);
   run.kernels.add(unit.shard, unit.mine, {}, unit.shard);
 }
 
 std::optional<View> whole_operand(const Op& op, const OpSite& site, std::size_t weight,
-                                  bool gradient, Execution& run) {
+                                  bool gradient, bool reads, Execution& run) {
   const LayerProgram& layer = *site.program;
   const Weight& w = layer.weights[weight];
   const ShardedWeights* s = sharded_with(layer, w);
@@ -89,7 +91,7 @@ std::optional<View> whole_operand(const Op& op, const OpSite& site, std::size_t 
                                                                      : s->backward;
   if (!whole) return {};
   const View all = run.store.activation(resolve(run.stage, site, *whole), layer.tensor(*whole), {},
-                                        true, op.name);
+                                        reads, op.name);
   const Tensor& tensor = layer.tensor(w.weight);
   const std::int64_t offset =
       site.instance->slots[weight].offset - unit_begin(layer, *site.instance, *s);

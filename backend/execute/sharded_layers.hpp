@@ -14,11 +14,14 @@ namespace pleat::execute {
 struct Execution;
 
 void gather_weights(const Call&, Execution&);    // the layer's, from the ranks' shards
-void reduce_gradients(const Call&, Execution&);  // adds this rank's share of the sums to its shard
+// This rank's share of the sums is added to its shard; a unit's first one in a step is written
+// there.
+void reduce_gradients(const Call&, Execution&);
 
-// Where a weight or its gradient lies while the layer runs; none: in its bucket.
+// Where a weight or its gradient lies while the layer runs; none: in its bucket. `reads`: something
+// must have been written there.
 [[nodiscard]] std::optional<View> whole_operand(const Op&, const OpSite&, std::size_t weight,
-                                                bool gradient, Execution&);
+                                                bool gradient, bool reads, Execution&);
 // Of a weight that lies in shards, this rank's pieces.
 void keep_in_shards(const WeightSlot&, View weight, Execution&);
 

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The memory of one rank's step. Counts the bytes that were asked for, live and at their highest;
-// it is told nothing about what the memory model predicts.
+// it is told nothing about what the memory model predicts. It takes segments and cuts blocks from
+// them; what is freed joins its free neighbours, so that tensors of other sizes find room there.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -33,14 +33,15 @@ class Block {
   friend class Arena;
   void swap(Block& other) noexcept {
     std::swap(arena_, other.arena_);
-    std::swap(memory_, other.memory_);
+    std::swap(pool_, other.pool_);
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);
+    std::swap(segment_, other.segment_);
   }
   Arena* arena_ = nullptr;
-  Memory* memory_ = nullptr;
   std::byte* data_ = nullptr;
   std::int64_t bytes_ = 0;
+  std::size_t pool_ = 0, segment_ = 0;  // of the arena, of the pool
 };
 
 class Arena {
@@ -52,26 +53,51 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // 64-byte aligned. Contents are unspecified, or NaN (every bit set) when the arena poisons.
-  [[nodiscard]] Block allocate(std::int64_t bytes) { return allocate(bytes, memory_); }
+  // Begins at a multiple of 256 bytes of its segment. Contents are unspecified, or NaN (every bit
+  // set) when the arena poisons.
+  // `apart`: from segments of their own, so that sizes that change from step to step leave the
+  // places of all others as they are.
+  [[nodiscard]] Block allocate(std::int64_t bytes, bool apart = false) {
+    return allocate(bytes, memory_, apart);
+  }
   // Of another memory, which must outlive the arena, too. Counted alike, and reused by itself.
-  [[nodiscard]] Block allocate(std::int64_t bytes, Memory& of);
+  [[nodiscard]] Block allocate(std::int64_t bytes, Memory& of, bool apart = false);
+  void poison(const Block&) const;  // once more, if it poisons
   [[nodiscard]] std::int64_t live() const { return live_; }  // requested bytes not yet given back
   [[nodiscard]] std::int64_t peak() const { return peak_; }
-  // What it has from the memory: live and freed blocks, at their capacity. It gives nothing back.
+  // What it has from the memory: its segments. It gives nothing back.
   [[nodiscard]] std::int64_t taken() const { return taken_; }
 
  private:
   friend class Block;
-  void release(Memory& of, std::byte* data, std::int64_t bytes) noexcept;
+  // A free part of a segment. Pieces are in the order of segments, these in that of their coming:
+  // where memory lies decides nothing, so that a rehearsal takes as much.
+  struct Piece {
+    std::size_t segment = 0;
+    std::int64_t first = 0, bytes = 0;
+  };
+  [[nodiscard]] static bool before(const Piece& a, const Piece& b) {
+    return std::pair(a.segment, a.first) < std::pair(b.segment, b.first);
+  }
+  [[nodiscard]] static bool joins(const Piece& a, const Piece& b) {
+    return a.segment == b.segment && a.first + a.bytes == b.first;
+  }
+  // What it has of one memory for one purpose.
+  struct Pool {
+    Memory* memory = nullptr;
+    bool apart = false;
+    std::vector<std::byte*> segments;
+    std::vector<Piece> free;
+    std::size_t blocks = 0;  // live
+  };
+  [[nodiscard]] static std::size_t best_fit(const std::vector<Piece>& free, std::int64_t room);
+  [[nodiscard]] std::size_t pool_of(Memory&, bool apart);
+  void release(const Block&) noexcept;
 
   Memory& memory_;
   bool poison_ = false;
   std::int64_t live_ = 0, peak_ = 0, taken_ = 0;
-  // Freed memory by where it is from and capacity, reused so that a step does not go back to the
-  // system for its tensors. Heaps whose top is the lowest address: a step that allocates as the one
-  // before gets the same ones.
-  std::map<std::pair<Memory*, std::int64_t>, std::vector<std::byte*>> free_;
+  std::vector<Pool> pools_;
 };
 
 }  // namespace pleat

@@ -55,6 +55,8 @@ GraphCache::Graph* GraphCache::graph_of(const std::vector<Waiting>& scope) {
   std::vector<std::uintptr_t> key;
   for (const Waiting& w : scope) {
     key.push_back(reinterpret_cast<std::uintptr_t>(w.site.op));
+    const bool other_first = w.site.op != nullptr && w.site.op->attr.first_writes;
+    key.push_back(other_first && w.site.first ? 1 : 0);
     key.push_back(reinterpret_cast<std::uintptr_t>(w.site.instance));
     key.push_back(reinterpret_cast<std::uintptr_t>(w.staged.data));
     for (const auto* views : {&w.in, &w.out}) {

@@ -20,17 +20,20 @@ View view_of(std::byte* data, const Tensor& t, const Binding& b) {
 
 }  // namespace
 
-TensorStore::TensorStore(const StageProgram& stage, Device& device, bool poison, MemoryOf memory_of)
+TensorStore::TensorStore(const StageProgram& stage, Device& device, bool poison, bool routed_apart,
+                         MemoryOf memory_of)
     : stage_(stage),
       device_(device),
       memory_of_(std::move(memory_of)),
+      routed_apart_(routed_apart),
       arena_(device.memory(), poison),
       host_(device.host_memory(), poison && device.is_host()),  // copies from it may be under way
       state_(stage.state.size()) {}
 
 Block TensorStore::allocate(const Tensor& tensor, std::int64_t bytes) {
   Memory* const other = memory_of_ ? memory_of_(tensor) : nullptr;
-  return other == nullptr ? arena_.allocate(bytes) : arena_.allocate(bytes, *other);
+  if (other != nullptr) return arena_.allocate(bytes, *other);
+  return arena_.allocate(bytes, routed_apart_ && tensor.is_routed());
 }
 
 void TensorStore::birth(const InstanceKey& key, const Tensor& tensor, const Binding& binding) {
@@ -97,7 +100,7 @@ void TensorStore::move(const InstanceKey& key, const Tensor& tensor, const Bindi
     throw ExecutionError(
         fmt::format("tensor '{}' is to be kept but not alive ({})", tensor.name, where(key)));
   }
-  Block to = arena_.allocate(bytes);
+  Block to = arena_.allocate(bytes, routed_apart_);
   device_.enqueue_copy(to.data(), it->second.block.data(), tensor.bytes(rows));
   it->second.block = std::move(to);
 }
@@ -138,12 +141,12 @@ View TensorStore::state(TensorId id, bool reads, const std::string& op) {
 }
 
 View TensorStore::parameter(const WeightSlot& slot, const Tensor& tensor, BucketPart part,
-                            const std::string& op) {
+                            const std::string& op, bool reads) {
   const BucketState& bucket = stage_.buckets[static_cast<std::size_t>(slot.bucket)];
   const View whole = state(part == BucketPart::gradients ? bucket.gradients
                            : part == BucketPart::buffers ? bucket.buffers
                                                          : bucket.weights,
-                           true, op);
+                           reads, op);
   const std::int64_t elements = tensor.elements({});
   const std::int64_t offset =
       slot.offset - (part == BucketPart::buffers ? bucket.shards * bucket.shard_elements : 0);

@@ -18,12 +18,19 @@ namespace pleat {
 
 enum class BucketPart { weights, gradients, buffers };
 
+// Whether tensors whose size only routing decides have segments of their own: a graph is repeated
+// where the tensors of its operations lie as in the step before. Else all share room.
+[[nodiscard]] inline bool keeps_routed_apart(const Plan& plan) {
+  return plan.cuda_graph != CudaGraph::none;
+}
+
 class TensorStore {
  public:
   // Where a tensor's storage comes from, if not from the device's memory (null).
   using MemoryOf = std::function<Memory*(const Tensor&)>;
   // The device, and the other memory, must outlive the store.
-  TensorStore(const StageProgram& stage, Device& device, bool poison, MemoryOf memory_of = {});
+  TensorStore(const StageProgram& stage, Device& device, bool poison, bool routed_apart,
+              MemoryOf memory_of = {});
 
   // Every failure is an ExecutionError that names the tensor, and the operation where there is one.
   void birth(const InstanceKey&, const Tensor&, const Binding&);
@@ -44,8 +51,12 @@ class TensorStore {
   [[nodiscard]] View state(TensorId, bool reads, const std::string& op);
   void forget_contents(TensorId id) { state_[id.index()].written = false; }  // of the last step
 
+  // Tests: what a step does not write of it, shows.
+  void poison_state(TensorId id) { arena_.poison(state_[id.index()].block); }
+
   // A weight, buffer or gradient of a layer: its part of the bucket's storage.
-  [[nodiscard]] View parameter(const WeightSlot&, const Tensor&, BucketPart, const std::string& op);
+  [[nodiscard]] View parameter(const WeightSlot&, const Tensor&, BucketPart, const std::string& op,
+                               bool reads = true);
 
   // Copies of activations in host memory, by the layer that sent them there.
   void send_to_host(const InstanceKey&, View, const std::string& op);
@@ -78,6 +89,7 @@ class TensorStore {
   const StageProgram& stage_;
   Device& device_;
   MemoryOf memory_of_;
+  bool routed_apart_;
   Arena arena_, host_;  // before the blocks: destroyed after them
   std::vector<StateStorage> state_;
   std::map<InstanceKey, Activation> activations_;

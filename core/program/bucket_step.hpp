@@ -67,6 +67,8 @@ class OptimizerStep {
   void lamb(const std::vector<BucketSegment>& parts);
   void share_table_norms(TensorId norms);
   void cast(const BucketSegment& s);
+  // In Pleat's own kernels AdamW writes the weights as it steps the main parameters.
+  [[nodiscard]] bool rounds_weights(const BucketSegment& s) const;
 
   // Momentum in shards, put together where the gradients were; then one matrix after the other: its
   // parts from the tensor-parallel peers, the iterations, the step. A rank takes those that reach

@@ -113,6 +113,57 @@ void cut_shards(StageProgram& stage, const Plan& plan) {
   }
 }
 
+// What of a bucket's gradients the first microbatch of a step writes. Where they lie in shards, a
+// unit's reduction does, if one layer alone has it.
+std::vector<ParameterRange> written_gradients(const StageProgram& stage, std::size_t index) {
+  const BucketState& b = stage.buckets[index];
+  std::vector<ParameterRange> all;
+  const auto in_shards = [&](const LayerProgram& layer) {
+    return std::ranges::any_of(layer.sharded, [index](const ShardedWeights& s) {
+      return static_cast<std::size_t>(s.bucket) == index;
+    });
+  };
+  for (const ChunkProgram& chunk : stage.chunks) {
+    for (const LayerInstance& instance : chunk.instances) {
+      const LayerProgram& layer = stage.program(instance);
+      const bool shards = in_shards(layer);
+      for (std::size_t i = 0; i < layer.weights.size(); ++i) {
+        const Weight& w = layer.weights[i];
+        const WeightSlot& slot = instance.slots[i];
+        if (w.buffer || static_cast<std::size_t>(slot.bucket) != index) continue;
+        if (!shards && w.written) all.push_back({slot.offset, w.elements});
+        if (!shards || is_table(layer, w)) continue;
+        const auto unit = std::ranges::find_if(b.units, [&slot](const BucketUnit& u) {
+          return slot.offset >= u.begin && slot.offset < u.begin + u.elements;
+        });
+        all.push_back({unit->begin / b.shards, unit->elements / b.shards});
+      }
+    }
+  }
+  std::ranges::sort(all, {}, &ParameterRange::first);
+  return all;
+}
+
+// All others. Megatron clears all.
+std::vector<ParameterRange> cleared_gradients(const StageProgram& stage, std::size_t index,
+                                              Runtime runtime) {
+  const BucketState& b = stage.buckets[index];
+  if (b.elements == 0) return {};
+  const std::int64_t every = stage.state[b.gradients.index()].elements({});
+  if (runtime == Runtime::megatron) return {{0, every}};
+  std::vector<ParameterRange> cleared;
+  std::int64_t end = 0;
+  const auto clear_until = [&](std::int64_t next) {
+    if (next > end) cleared.push_back({end, next - end});
+  };
+  for (const ParameterRange& written : written_gradients(stage, index)) {
+    clear_until(written.first);
+    end = std::max(end, written.first + written.elements);
+  }
+  clear_until(every);
+  return cleared;
+}
+
 void add_buckets_state(StageProgram& stage, const ModelSpec& model, const Plan& plan,
                        Runtime runtime) {
   stage.state.reserve(12 * stage.buckets.size());  // step operations have more
@@ -159,6 +210,9 @@ void lay_out_buckets(StageProgram& stage, const ModelSpec& model, const Plan& pl
     }
   }
   add_buckets_state(stage, model, plan, runtime);
+  for (std::size_t i = 0; i < stage.buckets.size(); ++i) {
+    stage.buckets[i].cleared = cleared_gradients(stage, i, runtime);
+  }
 }
 
 StageProgram stage_of_buckets(std::vector<BucketState> buckets, const ModelSpec& model,

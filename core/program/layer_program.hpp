@@ -45,6 +45,7 @@ struct Weight {
   bool replicated = false;          // norms, router: the same on all ranks of tp; experts': of etp
   bool summed_over_tp = false;      // and each of those has a part of the gradient
   bool buffer = false;              // no gradient, no optimizer state (expert bias)
+  bool written = false;             // its gradient needs no zeros: one product makes it, and writes
   Cut cut = {};                     // from the whole weight; of each expert's matrix where grouped
 };
 

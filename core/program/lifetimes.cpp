@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/program/layer_program.hpp"
+#include "core/program/step_state.hpp"
 
 namespace pleat {
 namespace {
@@ -18,6 +19,17 @@ void touch(Use& use, Point point) {
   use.last = point;
 }
 
+// Where a weight's gradient lies while the layer runs, if not in its bucket: itself otherwise.
+TensorId storage_of(const LayerProgram& layer, TensorId id) {
+  if (layer.sharded.empty() || layer.tensor(id).cls != TensorClass::gradient) return id;
+  const auto weight = std::ranges::find(layer.weights, id, &Weight::gradient);
+  if (weight == layer.weights.end()) return id;
+  const auto sharded = std::ranges::find_if(layer.sharded, [&](const ShardedWeights& s) {
+    return s.bucket == weight->bucket && s.table == is_table(layer, *weight);
+  });
+  return sharded == layer.sharded.end() ? id : sharded->gradients;
+}
+
 }  // namespace
 
 void compute_lifetimes(LayerProgram& layer) {
@@ -28,6 +40,7 @@ void compute_lifetimes(LayerProgram& layer) {
       const Point point{pass, static_cast<int>(i)};
       for (TensorId id : ops[i].in) touch(uses[id.index()], point);
       for (TensorId id : ops[i].out) touch(uses[id.index()], point);
+      for (TensorId id : ops[i].out) touch(uses[storage_of(layer, id).index()], point);
     }
   }
   layer.lives.clear();

@@ -161,8 +161,8 @@ enum class OpKind : std::uint8_t {
                          // values
   reduce_peer_rows,      // over etp: y[C,c], all_counts -> x[R,c]: the opposite of gather_peer_rows
   reduce_picked_rows,    // y[C,c], experts[T,k], group_counts[El] -> x[T,c]: copies summed by token
-  reduce_gradients,   // gradients of a layer's weights -> this rank's share is added to its shard
-                      // (ZeRO-2, 3)
+  reduce_gradients,   // gradients of a layer's weights -> this rank's share is added to its shard,
+                      // or written there (ZeRO-2, 3)
   reduce_bucket,      // gradients of a bucket, in place: each rank gets the sums of its shard
   all_reduce,         // x -> x (in place), or n elements of it from `first`
   all_reduce_bucket,  // gradients of a bucket, in place
@@ -194,7 +194,8 @@ enum class OpKind : std::uint8_t {
   grad_norm,  // gradients … -> norm2[1] f32 (this rank's part, duplicates counted once)
   clip,       // norm2[1] -> scale[1]
   adamw,  // g, m, v, master, scale [, weights] [, scales of m] [, of v] -> m, v, master [, weights]
-          // [, the scales]. weights: of which master has the lower 16 bits (remainder16)
+          // [, the scales]. weights: those that training reads, which the step rounds from master;
+          // read, too, where master has their lower 16 bits (remainder16)
   lamb,   // g, m, v, master, scale -> m, v, g: the direction
   lamb_norms,  // g, master … -> norms[2,P] f32: squares of every parameter and of its direction, of
                // what this rank steps of them and no other rank of tp counts
@@ -235,6 +236,9 @@ struct OpAttributes {
                 // copy: n elements of each operand
   bool transpose_a = false, transpose_b = false;
   bool accumulate = false;    // out[0] += result
+  // But in the first microbatch of a step out[0] = result: a gradient that nothing has to clear
+  // (passes/written_gradients.cpp, OpSite::first). reduce_gradients: so for its shard.
+  bool first_writes = false;
   std::int64_t batch = 0, seq = 0;               // sequences of the microbatch, tokens of each
   std::int64_t heads = 0, kv_groups = 0, head_dim = 0, v_dim = 0, rope_dim = 0, nope_dim = 0;
   std::int64_t rope_offset = 0;  // first rotary column of a head

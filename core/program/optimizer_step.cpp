@@ -81,10 +81,9 @@ void OptimizerStep::step(const BucketSegment& s) {
   in.push_back(s.main_params);
   in.push_back(scale_);
   out.push_back(s.main_params);
-  if (plan_.optimizer.main_params == DType::remainder16) {  // the upper half is the weight itself
-    in.push_back(bucket().weights);
-    out.push_back(bucket().weights);
-  }
+  const bool halves = plan_.optimizer.main_params == DType::remainder16;
+  if (halves) in.push_back(bucket().weights);  // the upper half is the weight itself
+  if (halves || rounds_weights(s)) out.push_back(bucket().weights);
   for (const auto& factor : {s.exp_avg_scale, s.exp_avg_sq_scale}) {
     if (!factor) continue;
     in.push_back(*factor);
@@ -100,7 +99,12 @@ void OptimizerStep::step(const BucketSegment& s) {
     push(OpKind::copy, s.suffix + ".trust_ratio", {s.main_params, s.exp_avg}, {}).attr.n =
         {s.elements};
   }
-  if (!s.on_host) cast(s);
+  if (!s.on_host && !rounds_weights(s)) cast(s);
+}
+
+bool OptimizerStep::rounds_weights(const BucketSegment& s) const {
+  return runtime_ == Runtime::pleat && bucket().has_second_moment && bucket().has_main_params &&
+         !s.on_host && plan_.optimizer.main_params != DType::remainder16;
 }
 
 void OptimizerStep::cast(const BucketSegment& s) {

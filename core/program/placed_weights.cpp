@@ -24,7 +24,7 @@ PlacedWeights placed_weights(const LayerProgram& layer, const Plan& plan, bool n
   for (std::size_t i = 0; i < layer.weights.size(); ++i) {
     const Weight& w = layer.weights[i];
     auto& list = w.buffer ? (is_load(layer, w) ? placed.loads : placed.biases)
-                          : (w.summed_over_tp ? placed.summed : placed.others);
+                          : placed.parameters[class_of(w)];
     list.push_back({.weight = i,
                     .bucket = bucket_of(layer, w, plan),
                     .elements = w.elements,

@@ -4,6 +4,7 @@
 // stage has many instances.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "core/program/program.hpp"
@@ -18,11 +19,19 @@ struct PlacedWeight {
   bool narrow = false;        // narrow products read it
 };
 
-// In the order of LayerProgram::weights.
+// Classes of parameters in the order in which they lie in a bucket, or a unit of it: those that are
+// summed over tp first. Gradients that a step clears (Weight::written) lie at both ends, so that a
+// `zero` or two clear them all.
+inline constexpr std::size_t kWeightClasses = 4, kSummedClasses = 2;  // the first two are summed
+[[nodiscard]] inline std::size_t class_of(const Weight& w) {
+  return w.summed_over_tp ? (w.written ? 1 : 0) : (w.written ? 2 : 3);
+}
+
+// Each list in the order of LayerProgram::weights.
 struct PlacedWeights {
-  std::size_t count = 0;                     // all of them
-  std::vector<PlacedWeight> summed, others;  // parameters: summed over tp, and not
-  std::vector<PlacedWeight> biases, loads;   // buffers
+  std::size_t count = 0;  // all of them
+  std::array<std::vector<PlacedWeight>, kWeightClasses> parameters;
+  std::vector<PlacedWeight> biases, loads;  // buffers
   // Elements of a weight, counted from its first one, that several ranks of tp (etp) hold: all of
   // it, or the rows of shared key and value heads.
   struct Copied {

@@ -52,7 +52,7 @@ std::string op_line(const LayerProgram& layer, const Op& op) {
   std::string line = fmt::format("{} = {}({})", operands(layer, op.out), name_of(op.kind),
                                  operands(layer, op.in));
   if (op.out.empty()) line = fmt::format("{}({})", name_of(op.kind), operands(layer, op.in));
-  if (op.attr.accumulate) line += " +=";
+  if (op.attr.accumulate) line += op.attr.first_writes ? " =, then +=" : " +=";
   if (op.group != Group::none) line += "  over " + name_of(op.group);
   if (op.host_sync) line += "  host_sync";
   return line;

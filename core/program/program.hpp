@@ -81,6 +81,9 @@ struct BucketState {
   // Of the shard: state and step are the host's; state comes from host memory for the step.
   std::int64_t host_elements = 0, reloaded_elements = 0;
   std::int64_t replicated_elements = 0;  // first elements of the bucket: also summed over tp
+  // Of `gradients`, in order: what a step clears first, because operations add to it or nothing
+  // comes there. The first microbatch writes the rest. Without layers (stage_of_buckets): none.
+  std::vector<ParameterRange> cleared;
   // Sharded layer by layer (ZeRO-2, ZeRO-3): each rank's shard is its shares of all units. Else
   // empty: the bucket is divided as a whole.
   std::vector<BucketUnit> units;

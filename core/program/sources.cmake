@@ -46,6 +46,7 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/passes/offload.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/ring.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/token_exchange.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/passes/written_gradients.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/sharding.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/split_backward.cpp
   ${CMAKE_CURRENT_LIST_DIR}/passes/layer_passes.cpp

@@ -29,6 +29,25 @@ void sum_shared_heads(StageProgram& stage, const BucketState& b, const std::stri
   }
 }
 
+// Megatron clears all gradients (DistributedDataParallel.zero_grad_buffer).
+void clear_gradients(StageProgram& stage, const BucketState& b, const std::string& name,
+                     Runtime runtime) {
+  const auto clear = [&](const std::string& suffix) -> Op& {
+    stage.prologue.push_back(
+        step_op(OpKind::zero, name + suffix, Module::optimizer, {}, {b.gradients}));
+    return stage.prologue.back();
+  };
+  if (runtime == Runtime::megatron) {
+    clear(".zero_grad");
+    return;
+  }
+  const std::int64_t all = stage.state[b.gradients.index()].elements({});
+  for (std::size_t i = 0; i < b.cleared.size(); ++i) {
+    Op& op = clear(i == 0 ? ".zero_grad" : ".zero_grad." + std::to_string(i));
+    if (b.cleared[i].elements < all) clear_part(op, b.cleared[i]);
+  }
+}
+
 // The stage's embedding table, which all that share it have once.
 std::optional<SharedTable> table_of(const StageProgram& stage) {
   for (const ChunkProgram& chunk : stage.chunks) {
@@ -115,8 +134,7 @@ void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan,
                                        Module::optimizer, {b.weights},
                                        {b.narrow_copies.value_or(b.weights)}));
     }
-    stage.prologue.push_back(
-        step_op(OpKind::zero, name + ".zero_grad", Module::optimizer, {}, {b.gradients}));
+    clear_gradients(stage, b, name, runtime);
     // Before the sums over data parallelism, whose shards need not be the same in these stages.
     if (i == 0 && stage.table && runtime == Runtime::pleat) {
       stage.epilogue.push_back(sum_of_table(stage));

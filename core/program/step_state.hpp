@@ -4,6 +4,7 @@
 // state, and the parts that an optimizer's shard is held in.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,13 @@ inline Op step_op(OpKind kind, std::string name, Module module, std::vector<Tens
   op.out = std::move(out);
   op.group = group;
   return op;
+}
+
+// What a `zero` is to clear. One element alone takes a neighbour along, for n = 1 says all of them.
+inline void clear_part(Op& zero, ParameterRange range) {
+  const bool alone = range.elements == 1;
+  zero.attr.first = alone ? std::max<std::int64_t>(0, range.first - 1) : range.first;
+  zero.attr.n = {alone ? 2 : range.elements};
 }
 
 // Buckets 0 and 1 are those of Bucket; 2 and 3 hold their matrices when Muon makes the step.

@@ -55,83 +55,114 @@ OpRange ops_of(const LayerProgram& layer, const Slot& slot) {
 
 namespace {
 
-void walk_op(const StageProgram& stage, const std::vector<LayerEvents>& events, const Slot& slot,
-             int position, std::size_t k, StepVisitor& visitor) {
-  const LayerInstance& instance =
-      stage.chunks[slot.chunk.index()].instances[static_cast<std::size_t>(position)];
-  const LayerProgram& layer = stage.program(instance);
-  const LayerEvents& e = events[static_cast<std::size_t>(instance.program)];
-  const int pass = static_cast<int>(slot.pass);
-  const OpSite site{&layer.ops(slot.pass)[k], &layer,   &instance, slot.microbatch,
-                    slot.chunk,               position, slot.pass, static_cast<int>(k)};
-  if (slot.pass == Pass::backward && k == 0) {
-    for (TensorId t : e.kept) visitor.on_unstash(site, resolve(stage, site, t), layer.tensor(t));
+class Walk {
+ public:
+  Walk(const StageProgram& stage, StepVisitor& visitor)
+      : stage_(stage), visitor_(visitor), begun_(2 * stage.chunks.size()) {
+    events_.reserve(stage.layers.size());
+    for (const LayerProgram& layer : stage.layers) events_.push_back(layer_events(layer));
   }
-  for (TensorId t : e.births[pass][k])
-    visitor.on_birth(site, resolve(stage, site, t), layer.tensor(t));
-  visitor.on_op(site);
-  for (TensorId t : e.deaths[pass][k])
-    visitor.on_death(site, resolve(stage, site, t), layer.tensor(t));
-  if (slot.pass == Pass::forward && k + 1 == layer.forward.size()) {
-    for (TensorId t : e.kept) visitor.on_stash(site, resolve(stage, site, t), layer.tensor(t));
-  }
-}
 
-void walk_layer(const StageProgram& stage, const std::vector<LayerEvents>& events, const Slot& slot,
-                int position, StepVisitor& visitor) {
-  const auto& instances = stage.chunks[slot.chunk.index()].instances;
-  const OpRange range =
-      ops_of(stage.program(instances[static_cast<std::size_t>(position)]), slot);
-  for (std::size_t k = range.begin; k < range.end; ++k) {
-    walk_op(stage, events, slot, position, k, visitor);
+  void slot(const Slot& s) {
+    const int count = static_cast<int>(stage_.chunks[s.chunk.index()].instances.size());
+    for (int i = 0; i < count; ++i) {
+      layer(s, s.pass == Pass::forward ? i : count - 1 - i);
+    }
+    end(s);
   }
-}
 
-void walk_pair(const StageProgram& stage, const std::vector<LayerEvents>& events,
-               const Slot& forward, const Slot& backward, StepVisitor& visitor) {
-  const auto program_at = [&](const Slot& slot, int position) -> const LayerProgram& {
-    const auto& instances = stage.chunks[slot.chunk.index()].instances;
-    return stage.program(instances[static_cast<std::size_t>(position)]);
-  };
-  PLEAT_ASSERT(backward.part == SlotPart::whole);
-  for (const PairedPosition& at : pair_positions(stage, forward.chunk, backward.chunk)) {
-    if (at.forward < 0) {
-      walk_layer(stage, events, backward, at.backward, visitor);
-    } else if (at.backward < 0) {
-      walk_layer(stage, events, forward, at.forward, visitor);
-    } else {
-      for (const PairStep& step :
-           pair_layers(program_at(forward, at.forward), program_at(backward, at.backward),
-                       stage.delay_wgrad)) {
-        const bool f = step.pass == Pass::forward;
-        walk_op(stage, events, f ? forward : backward, f ? at.forward : at.backward,
-                static_cast<std::size_t>(step.op), visitor);
+  // Slots that run together (expert overlap) go pair of layers by pair of layers.
+  void pair(const Slot& forward, const Slot& backward) {
+    PLEAT_ASSERT(backward.part == SlotPart::whole);
+    for (const PairedPosition& at : pair_positions(stage_, forward.chunk, backward.chunk)) {
+      if (at.forward < 0) {
+        layer(backward, at.backward);
+      } else if (at.backward < 0) {
+        layer(forward, at.forward);
+      } else {
+        for (const PairStep& step :
+             pair_layers(program_at(forward, at.forward), program_at(backward, at.backward),
+                         stage_.delay_wgrad)) {
+          const bool f = step.pass == Pass::forward;
+          op(f ? forward : backward, f ? at.forward : at.backward,
+             static_cast<std::size_t>(step.op));
+        }
       }
     }
+    end(backward);
   }
-}
+
+ private:
+  [[nodiscard]] const LayerInstance& instance_at(const Slot& s, int position) const {
+    return stage_.chunks[s.chunk.index()].instances[static_cast<std::size_t>(position)];
+  }
+  [[nodiscard]] const LayerProgram& program_at(const Slot& s, int position) const {
+    return stage_.program(instance_at(s, position));
+  }
+
+  void layer(const Slot& s, int position) {
+    const OpRange range = ops_of(program_at(s, position), s);
+    for (std::size_t k = range.begin; k < range.end; ++k) op(s, position, k);
+  }
+
+  void op(const Slot& slot, int position, std::size_t k) {
+    const LayerInstance& instance = instance_at(slot, position);
+    const LayerProgram& layer = stage_.program(instance);
+    const LayerEvents& e = events_[static_cast<std::size_t>(instance.program)];
+    const int pass = static_cast<int>(slot.pass);
+    const OpSite site{&layer.ops(slot.pass)[k], &layer, &instance, slot.microbatch, slot.chunk,
+                      position, slot.pass, static_cast<int>(k), is_first(slot, layer, k)};
+    if (slot.pass == Pass::backward && k == 0) {
+      for (TensorId t : e.kept) {
+        visitor_.on_unstash(site, resolve(stage_, site, t), layer.tensor(t));
+      }
+    }
+    for (TensorId t : e.births[pass][k]) {
+      visitor_.on_birth(site, resolve(stage_, site, t), layer.tensor(t));
+    }
+    visitor_.on_op(site);
+    for (TensorId t : e.deaths[pass][k]) {
+      visitor_.on_death(site, resolve(stage_, site, t), layer.tensor(t));
+    }
+    if (slot.pass == Pass::forward && k + 1 == layer.forward.size()) {
+      for (TensorId t : e.kept) visitor_.on_stash(site, resolve(stage_, site, t), layer.tensor(t));
+    }
+  }
+
+  // Where backward passes are split, the parts begin with microbatches of their own.
+  [[nodiscard]] std::size_t part_of(ChunkId chunk, bool weights) const {
+    return 2 * chunk.index() + (weights ? 1 : 0);
+  }
+  [[nodiscard]] bool is_first(const Slot& s, const LayerProgram& layer, std::size_t k) const {
+    if (s.pass == Pass::forward) return false;
+    const bool weights = layer.weight_ops && k >= static_cast<std::size_t>(*layer.weight_ops);
+    return !begun_[part_of(s.chunk, weights)];
+  }
+  void end(const Slot& s) {
+    if (s.pass == Pass::forward) return;
+    for (const bool weights : {false, true}) {
+      const SlotPart other = weights ? SlotPart::input_gradients : SlotPart::weight_gradients;
+      if (s.part != other) begun_[part_of(s.chunk, weights)] = true;
+    }
+  }
+
+  const StageProgram& stage_;
+  StepVisitor& visitor_;
+  std::vector<LayerEvents> events_;
+  std::vector<bool> begun_;  // by chunk and part of its backward passes
+};
 
 }  // namespace
 
-void walk_slot(const StageProgram& stage, const std::vector<LayerEvents>& events, const Slot& slot,
-               StepVisitor& visitor) {
-  const int count = static_cast<int>(stage.chunks[slot.chunk.index()].instances.size());
-  for (int i = 0; i < count; ++i) {
-    walk_layer(stage, events, slot, slot.pass == Pass::forward ? i : count - 1 - i, visitor);
-  }
-}
-
 void walk_step(const StageProgram& stage, StepVisitor& visitor) {
-  std::vector<LayerEvents> events;
-  events.reserve(stage.layers.size());
-  for (const LayerProgram& layer : stage.layers) events.push_back(layer_events(layer));
+  Walk walk(stage, visitor);
   for (std::size_t i = 0; i < stage.order.size(); ++i) {
     if (!stage.order[i].with_next) {
-      walk_slot(stage, events, stage.order[i], visitor);
+      walk.slot(stage.order[i]);
       continue;
     }
     PLEAT_ASSERT(i + 1 < stage.order.size());
-    walk_pair(stage, events, stage.order[i], stage.order[i + 1], visitor);
+    walk.pair(stage.order[i], stage.order[i + 1]);
     ++i;
   }
 }

@@ -27,7 +27,14 @@ struct OpSite {
   int position = 0;       // of the layer in the chunk
   Pass pass = Pass::forward;
   int index = 0;          // of the op in its pass
+  bool first = false;     // of a backward pass: no microbatch was here before in this step
 };
+
+// Whether the operation adds to what out[0] holds.
+[[nodiscard]] inline bool adds(const Op& op, const OpSite* site) {
+  const bool writes = op.attr.first_writes && site != nullptr && site->first;
+  return op.attr.accumulate && !writes;
+}
 
 // The decoder layer that a tensor of the operation's program belongs to.
 [[nodiscard]] inline LayerIndex layer_of(const OpSite& site, const Tensor& tensor) {
@@ -63,8 +70,6 @@ struct StepVisitor {
   virtual void on_stash(const OpSite&, const InstanceKey&, const Tensor&) {}
   virtual void on_unstash(const OpSite&, const InstanceKey&, const Tensor&) {}
 };
-void walk_slot(const StageProgram&, const std::vector<LayerEvents>&, const Slot&, StepVisitor&);
-// Slots that run together (expert overlap) go pair of layers by pair of layers.
 void walk_step(const StageProgram&, StepVisitor&);
 
 }  // namespace pleat

@@ -27,8 +27,8 @@ void for_each_instance(StageProgram& stage, const std::vector<PlacedWeights>& we
   }
 }
 
-// Every layer's weights by themselves, its table apart from the others, those that are summed over
-// tp first, padded to whole shards. A table that several layers have is the first one's.
+// Every layer's weights by themselves, its table apart from the others, padded to whole shards. A
+// table that several layers have is the first one's.
 class PlacementByLayer {
  public:
   PlacementByLayer(StageProgram& stage, const std::vector<PlacedWeights>& weights,
@@ -50,8 +50,8 @@ class PlacementByLayer {
   BucketState& bucket(Bucket which) { return stage_.buckets[static_cast<std::size_t>(which)]; }
 
   void place_table(const PlacedWeights& weights, LayerInstance& instance) {
-    for (const auto* list : {&weights.summed, &weights.others}) {
-      for (const PlacedWeight& w : *list) {
+    for (const std::vector<PlacedWeight>& list : weights.parameters) {
+      for (const PlacedWeight& w : list) {
         if (!w.table) continue;
         if (!table_) {
           const std::int64_t begin = bucket(Bucket::dense).elements;
@@ -72,9 +72,10 @@ class PlacementByLayer {
         if (here && !w.table) append(w, instance.slots[w.weight]);
       }
     };
-    append_all(weights.summed);
-    unit.replicated_elements = bucket(which).elements - unit.begin;
-    append_all(weights.others);
+    for (std::size_t c = 0; c < kWeightClasses; ++c) {
+      if (c == kSummedClasses) unit.replicated_elements = bucket(which).elements - unit.begin;
+      append_all(weights.parameters[c]);
+    }
     close(which, unit);
   }
 
@@ -147,14 +148,15 @@ void place_parameters(StageProgram& stage, const std::vector<PlacedWeights>& wei
     }
     if (w.table) table = slot;
   };
-  for_each_instance(stage, weights, plan, [&](const PlacedWeights& of, auto& slots) {
-    slots.resize(of.count);
-    for (const PlacedWeight& w : of.summed) place(w, slots[w.weight]);
-  });
-  for (BucketState& bucket : stage.buckets) bucket.replicated_elements = bucket.elements;
-  for_each_instance(stage, weights, plan, [&](const PlacedWeights& of, auto& slots) {
-    for (const PlacedWeight& w : of.others) place(w, slots[w.weight]);
-  });
+  for (std::size_t c = 0; c < kWeightClasses; ++c) {
+    for (BucketState& b : stage.buckets) {
+      if (c == kSummedClasses) b.replicated_elements = b.elements;
+    }
+    for_each_instance(stage, weights, plan, [&](const PlacedWeights& of, auto& slots) {
+      slots.resize(of.count);
+      for (const PlacedWeight& w : of.parameters[c]) place(w, slots[w.weight]);
+    });
+  }
   note_copies(stage, weights, plan);
 }
 

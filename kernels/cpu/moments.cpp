@@ -141,7 +141,7 @@ void for_each_block(std::int64_t n, Visit visit) {
 }  // namespace
 
 void CpuKernels::adamw_narrow(View g, Moment m, Moment v, View w, double grad_scale, const AdamW& a,
-                              std::span<const ElementSpan> undecayed) {
+                              std::span<const ElementSpan> undecayed, View weights) {
   PLEAT_ASSERT(m.values.elements() == w.elements() && v.values.elements() == w.elements());
   AdamW without = a;
   without.weight_decay = 0;
@@ -161,7 +161,8 @@ void CpuKernels::adamw_narrow(View g, Moment m, Moment v, View w, double grad_sc
       const std::int64_t elements = to - at, from = at - first;
       adamw(slice(g, at, elements), {mean + from, DType::fp32, 1, elements},
             {square + from, DType::fp32, 1, elements}, slice(w, at, elements), grad_scale,
-            inside ? without : a);
+            inside ? without : a,
+            weights.data == nullptr ? View{} : slice(weights, at, elements));
       at = to;
     }
     write_block(mean, n, m, first);
@@ -189,18 +190,25 @@ using Operands = cpu::MixedOperands;
 namespace {
 
 constexpr std::int64_t kAtATime = 1 << 16;  // elements of a bucket that are widened at a time
+constexpr std::int64_t kInCache = 1 << 12;  // that are stepped, and rounded before they leave it
 
 View part(View v, std::int64_t first, std::int64_t n) { return {v.at(first), v.dtype, 1, n}; }
 
 }  // namespace
 
-void MixedKernels::adamw(View g, View m, View v, View w, double grad_scale, const AdamW& a) {
-  if (g.dtype == DType::fp32) return CpuKernels::adamw(g, m, v, w, grad_scale, a);
-  for (std::int64_t first = 0; first < g.elements(); first += kAtATime) {
-    const std::int64_t n = std::min(kAtATime, g.elements() - first);
+void MixedKernels::adamw(View g, View m, View v, View w, double grad_scale, const AdamW& a,
+                         View weights) {
+  const bool rounds = weights.data != nullptr;
+  PLEAT_ASSERT(!rounds || weights.elements() == w.elements());
+  if (g.dtype == DType::fp32 && !rounds) return CpuKernels::adamw(g, m, v, w, grad_scale, a);
+  const std::int64_t most = rounds ? kInCache : kAtATime;
+  for (std::int64_t first = 0; first < g.elements(); first += most) {
+    const std::int64_t n = std::min(most, g.elements() - first);
     Operands o(scratch_);
-    CpuKernels::adamw(o.in(part(g, first, n)), part(m, first, n), part(v, first, n),
-                      part(w, first, n), grad_scale, a);
+    const View main = part(w, first, n);
+    CpuKernels::adamw(o.in(part(g, first, n)), part(m, first, n), part(v, first, n), main,
+                      grad_scale, a);
+    if (rounds) copy(main, part(weights, first, n));
   }
 }
 

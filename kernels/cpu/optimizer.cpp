@@ -35,9 +35,11 @@ double CpuKernels::sum_of_squares(View x) {
   });
 }
 
-void CpuKernels::adamw(View g, View m, View v, View w, double grad_scale, const AdamW& a) {
+void CpuKernels::adamw(View g, View m, View v, View w, double grad_scale, const AdamW& a,
+                       View weights) {
   const std::int64_t n = w.elements();
   PLEAT_ASSERT(g.elements() == n && m.elements() == n && v.elements() == n && a.step >= 1);
+  PLEAT_ASSERT(weights.data == nullptr);  // bf16 is MixedKernels'
   const auto step = static_cast<double>(a.step);
   const auto beta1 = static_cast<float>(a.beta1), beta2 = static_cast<float>(a.beta2);
   const auto rest1 = static_cast<float>(1 - a.beta1), rest2 = static_cast<float>(1 - a.beta2);

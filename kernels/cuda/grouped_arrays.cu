@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Counts turned into what a library reads in device memory: a group's sizes, strides and pointers.
-#include "kernels/cuda/for_packs.cuh"
 #include "kernels/cuda/grouped_library.hpp"
+#include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/reduce.cuh"
 
 namespace pleat::cuda {
@@ -36,16 +36,20 @@ __global__ void __launch_bounds__(kScanThreads) fill_grouped_kernel(GroupedArray
       });
 }
 
-// Row i of a gradient of which every expert has group_step numbers: 0 where it has no tokens.
-struct ClearEmpty {
-  const std::int32_t* counts;
-  float* c;
-  std::int64_t group_step;
-  __device__ void operator()(std::int64_t group, std::int64_t col, std::int64_t count) const {
-    if (counts[group] != 0) return;
-    for (int i = 0; i < kPack && i < count; ++i) c[group * group_step + col + i] = 0;
+// Blocks of a group: a few empty ones keep a GPU busy, those of the others end at once.
+constexpr int kClearBlocks = 64;
+
+// Of gradients [groups, group_step], those of experts without tokens become 0.
+__global__ void __launch_bounds__(kThreads)
+    clear_empty_kernel(const std::int32_t* counts, float* c, std::int64_t group_step) {
+  const std::int64_t group = blockIdx.x / kClearBlocks;
+  if (counts[group] != 0) return;
+  const int block = static_cast<int>(blockIdx.x % kClearBlocks);
+  for (std::int64_t i = std::int64_t{block} * kThreads + threadIdx.x; i < group_step;
+       i += kClearBlocks * kThreads) {
+    c[group * group_step + i] = 0;
   }
-};
+}
 
 }  // namespace
 
@@ -54,8 +58,9 @@ void fill_grouped_arrays(const Resources& r, const Products& p, const GroupedArr
 }
 
 void clear_empty_groups(const Resources& r, const Products& p) {
-  for_row_packs(r, p.groups, p.group_step,
-                ClearEmpty{p.counts, static_cast<float*>(p.c.data), p.group_step});
+  if (p.group_step == 0) return;
+  launch(r, clear_empty_kernel, blocks_of(p.groups * kClearBlocks), kThreads, 0, p.counts,
+         static_cast<float*>(p.c.data), p.group_step);
 }
 
 }  // namespace pleat::cuda

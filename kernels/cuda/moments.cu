@@ -166,6 +166,7 @@ struct Write {
 struct NarrowAdam {
   MomentBlocks m, v;
   Vec<AnyType> g, w;
+  Vec<Bf16Value> weights;  // without data: not written
   AdamFactors decayed, undecayed;
   const ElementSpan* spans;  // without decay, in order
   std::int64_t span_count;
@@ -192,6 +193,7 @@ struct NarrowAdam {
       float weight = w.get(at);
       (decays(at) ? decayed : undecayed).step(g.get(at), mean[i], square[i], weight);
       w.set(at, weight);
+      if (weights.data != nullptr) weights.set(at, weight);
     }
     m.write(block, lane, mean);
     v.write(block, lane, square);
@@ -213,9 +215,12 @@ void CudaKernels::write_moment(View from, Moment to) {
 }
 
 void CudaKernels::adamw_narrow(View g, Moment m, Moment v, View w, double grad_scale,
-                               const AdamW& a, std::span<const ElementSpan> undecayed) {
+                               const AdamW& a, std::span<const ElementSpan> undecayed,
+                               View weights) {
   const std::int64_t n = w.elements();
   PLEAT_ASSERT(g.elements() == n && m.values.elements() == n && v.values.elements() == n);
+  const bool rounds = weights.data != nullptr;
+  PLEAT_ASSERT(!rounds || (weights.elements() == n && weights.dtype == DType::bf16));
   if (n == 0) return;
   const auto count = static_cast<std::int64_t>(undecayed.size());
   Scratch scratch(*resources_, Scratch::bytes<ElementSpan>(count));
@@ -225,6 +230,7 @@ void CudaKernels::adamw_narrow(View g, Moment m, Moment v, View w, double grad_s
   without.weight_decay = 0;
   for_rows<kWarp>(*resources_, ceil_div(n, kMomentBlockElements),
                   NarrowAdam{blocks(m), blocks(v), vec<AnyType>(g), vec<AnyType>(w),
+                             rounds ? vec<Bf16Value>(weights) : Vec<Bf16Value>{},
                              AdamFactors(a, grad_scale), AdamFactors(without, grad_scale), spans,
                              count});
 }

@@ -52,9 +52,11 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) *total = sum;
 }
 
-template <class T>
+// With weights 30 bytes a parameter where all else is fp32, without 28.
+template <class T, bool kWeights>
 struct Adam {
   Vec<T> g, m, v, w;
+  Vec<Bf16Value> weights;
   AdamFactors a;
   __device__ void operator()(std::int64_t at, std::int64_t count) const {
     float gradient[kPack], mean[kPack], square[kPack], weight[kPack];
@@ -67,6 +69,7 @@ struct Adam {
     m.store(mean, at, count);
     v.store(square, at, count);
     w.store(weight, at, count);
+    if constexpr (kWeights) weights.store(weight, at, count);
   }
 };
 
@@ -112,13 +115,22 @@ double CudaKernels::sum_of_squares(View x) {
   return result;
 }
 
-void CudaKernels::adamw(View g, View m, View v, View w, double grad_scale, const AdamW& a) {
+void CudaKernels::adamw(View g, View m, View v, View w, double grad_scale, const AdamW& a,
+                        View weights) {
   const std::int64_t n = w.elements();
   PLEAT_ASSERT(g.elements() == n && m.elements() == n && v.elements() == n && a.step >= 1);
+  const bool rounds = weights.data != nullptr;
+  PLEAT_ASSERT(!rounds || (weights.elements() == n && weights.dtype == DType::bf16));
   const AdamFactors factors(a, grad_scale);
   by_type([&](auto tag) {
     using T = typename decltype(tag)::type;
-    for_packs(*resources_, n, Adam<T>{vec<T>(g), vec<T>(m), vec<T>(v), vec<T>(w), factors});
+    const auto step = [&](auto adam) { for_packs(*resources_, n, adam); };
+    const Vec<T> vg = vec<T>(g), vm = vec<T>(m), vv = vec<T>(v), vw = vec<T>(w);
+    if (rounds) {
+      step(Adam<T, true>{vg, vm, vv, vw, vec<Bf16Value>(weights), factors});
+    } else {
+      step(Adam<T, false>{vg, vm, vv, vw, {}, factors});
+    }
   }, g, m, v, w);
 }
 

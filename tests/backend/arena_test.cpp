@@ -5,8 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <random>
+#include <vector>
 
 #include "backend/runtime/slab.hpp"
 #include "kernels/host_device.hpp"
@@ -67,7 +70,8 @@ TEST(Arena, TakesBlocksOfAnotherMemory) {
   EXPECT_EQ(again.data(), whole.data());
   EXPECT_EQ(elsewhere.data(), other);
   // The slab is full: blocks come from beyond, and go back there.
-  const Block beyond = arena.allocate(100, slab);
+  const Block last = arena.allocate(10, slab), beyond = arena.allocate(100, slab);
+  EXPECT_EQ(last.data() - whole.data(), 256);
   EXPECT_TRUE(beyond.data() < whole.data() || beyond.data() >= whole.data() + whole.size());
 }
 
@@ -98,6 +102,101 @@ TEST(Arena, ReusesFreedMemoryOfNearlyTheSameSize) {
   const Block b = arena.allocate(990'000);
   EXPECT_EQ(b.data(), first);
   EXPECT_EQ(arena.live(), 990'000);
+}
+
+// Segments of 2 MiB, whose blocks are joined again in whatever order they go.
+TEST(Arena, JoinsFreeNeighbours) {
+  constexpr std::int64_t kPart = 1 << 19;
+  for (const std::vector<std::size_t>& order :
+       {std::vector<std::size_t>{0, 1, 2, 3}, {3, 2, 1, 0}, {0, 2, 1, 3}, {1, 3, 0, 2}}) {
+    Arena arena(false);
+    std::vector<Block> parts;
+    for (int i = 0; i < 4; ++i) parts.push_back(arena.allocate(kPart));
+    EXPECT_EQ(arena.taken(), 4 * kPart);
+    for (const std::size_t i : order) parts[i] = Block();
+    const Block whole = arena.allocate(4 * kPart);
+    EXPECT_EQ(arena.taken(), 4 * kPart);
+  }
+}
+
+// Whatever sizes change, those of others are where they were.
+TEST(Arena, KeepsChangingSizesApart) {
+  Arena arena(false);
+  const auto step = [&](std::int64_t rows) {
+    const Block a = arena.allocate(1000), routed = arena.allocate(rows, true);
+    const Block b = arena.allocate(2000), more = arena.allocate(2 * rows, true);
+    const Block c = arena.allocate(3000);
+    return std::vector{a.data(), b.data(), c.data()};
+  };
+  const auto addresses = step(70'000);
+  EXPECT_EQ(step(1'000'000), addresses);
+  EXPECT_EQ(step(300), addresses);
+}
+
+// Memory that gives its pieces the other way round.
+class Downwards final : public Memory {
+ public:
+  explicit Downwards(std::size_t bytes) : bytes_(bytes), end_(bytes_.data() + bytes) {}
+  std::byte* allocate(std::int64_t bytes) override { return end_ -= bytes; }
+  void release(std::byte*) noexcept override {}
+  void fill(std::byte* data, int byte, std::int64_t bytes) override {
+    std::memset(data, byte, static_cast<std::size_t>(bytes));
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::byte* end_;
+};
+
+// Whatever is asked for and freed, in any order: blocks keep apart, what is free is whole in the
+// end, and memory that lies elsewhere takes as much and repeats.
+TEST(Arena, RandomSequencesKeepBlocksApartAndJoinWhatIsFree) {
+  struct Live {
+    Block block;
+    unsigned char mark = 0;
+  };
+  constexpr std::int64_t kLargest = 3 << 20;
+  for (unsigned seed = 0; seed < 10; ++seed) {
+    Downwards below(std::size_t{1} << 27U);
+    Arena arena(false), other(below, false);
+    const auto sequence = [&](Arena& of) {
+      std::mt19937 random(seed);
+      std::vector<Live> live;
+      std::vector<std::uintptr_t> addresses;
+      for (int i = 0; i < 150; ++i) {
+        if (random() % 2 == 0 || live.empty()) {
+          const std::int64_t most = random() % 3 == 0 ? kLargest : 5000;
+          const std::int64_t bytes = random() % most;
+          const auto mark = static_cast<unsigned char>(random());
+          live.push_back({of.allocate(bytes), mark});
+          std::byte* const data = live.back().block.data();
+          addresses.push_back(reinterpret_cast<std::uintptr_t>(data));
+          std::memset(data, mark, static_cast<std::size_t>(bytes));
+        } else {
+          std::swap(live[random() % live.size()], live.back());
+          const Live& gone = live.back();  // still as it was written
+          const auto* const data = reinterpret_cast<const unsigned char*>(gone.block.data());
+          EXPECT_EQ(std::count(data, data + gone.block.bytes(), gone.mark), gone.block.bytes());
+          live.pop_back();
+        }
+      }
+      return addresses;
+    };
+    for (Arena* const a : {&arena, &other}) static_cast<void>(sequence(*a));
+    EXPECT_EQ(arena.taken(), other.taken());
+    EXPECT_EQ(arena.live(), 0);
+    static_cast<void>(sequence(arena));
+    const std::int64_t taken = arena.taken();
+    const auto addresses = sequence(arena);
+    EXPECT_EQ(arena.taken(), taken);
+    EXPECT_EQ(sequence(arena), addresses);
+    std::vector<Block> all;  // nothing but whole segments of one, two or more pages is left
+    for (std::int64_t left = taken; left > 0;) {
+      all.push_back(arena.allocate(std::int64_t{1} << 21U));
+      left -= all.back().bytes();
+    }
+    EXPECT_EQ(arena.taken(), taken);
+  }
 }
 
 TEST(Arena, PoisonsNewAndReusedStorage) {

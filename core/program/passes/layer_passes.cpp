@@ -59,6 +59,7 @@ constexpr LayerPass kLayerPasses[] = {
      [](LayerProgram& l, const PassInput& in) { apply_narrow_exchange(l, in.plan); }},
     {Dialect::every,
      [](LayerProgram& l, const PassInput& in) { apply_offload(l, in.plan, in.variant.offload); }},
+    {Dialect::pleat, [](LayerProgram& l, const PassInput&) { write_gradients(l); }},
     {Dialect::every,
      [](LayerProgram& l, const PassInput& in) { apply_sharding(l, in.plan, in.runtime); }},
     {Dialect::megatron, [](LayerProgram& l, const PassInput& in) { apply_overlap(l, in.plan); }},

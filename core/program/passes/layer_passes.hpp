@@ -39,6 +39,10 @@ void apply_token_exchange(LayerProgram&, const Plan&);
 // the exchanges that they run beside. Exchanges beside another microbatch are the pair pass;
 // gradients and parameters are of the whole step.
 void apply_overlap(LayerProgram&, const Plan&);
+// Gradients that one product of a layer makes are written by it in the first microbatch of a step,
+// so that nothing has to clear them: marks products and weights. Those of norms, biases, sinks and
+// tables are sums of several kernels or rows: they stay cleared and added to.
+void write_gradients(LayerProgram&);
 // Sharded gradients (ZeRO-2) and weights (ZeRO-3, FSDP): a layer's weights are gathered before each
 // of its passes, its gradients reduced and scattered after the backward pass, over dp x cp for
 // dense weights and over edp for experts. These run beside compute, a layer ahead or behind, where

@@ -40,22 +40,45 @@ class Sharder {
       reduce.attr.wire = static_cast<double>(bytes_of(*plan_.optimizer.grad_reduce, 1)) /
                          static_cast<double>(bytes_of(plan_.optimizer.main_grads, 1));
     }
+    const bool of_table = table.value_or(false);
+    reduce.attr.first_writes = runtime_ == Runtime::pleat && !of_table;
     layer_.backward.push_back(reduce);
-    ShardedWeights sharded{bucket, table.value_or(false), full, {}, {}};
-    if (runtime_ == Runtime::pleat) clear(name, full);
+    ShardedWeights sharded{bucket, of_table, full, {}, {}};
+    if (runtime_ == Runtime::pleat) write_whole(sharded, name, elements);
     if (plan_.sharding == Sharding::zero3) gather(name, group, elements, sharded);
     if (runtime_ == Runtime::pleat) layer_.sharded.push_back(sharded);
   }
 
  private:
-  // The layer's backward operations add their gradients up in it.
-  void clear(const std::string& name, TensorId full) {
+  // Whole gradients are there for one microbatch, so products write theirs in all of them. What
+  // others add to lies at both ends (buckets.cpp), and is cleared.
+  void write_whole(const ShardedWeights& s, const std::string& name, std::int64_t elements) {
+    std::int64_t before = 0, written = 0;
+    for (const Weight& w : layer_.weights) {
+      if (w.buffer || w.bucket != s.bucket || is_table(layer_, w) != s.table) continue;
+      if (w.written) written += w.elements;
+      if (!w.written && w.summed_over_tp) before += w.elements;
+      if (!w.written) continue;
+      const auto maker = std::ranges::find_if(layer_.backward, [&w](const Op& op) {
+        return op.attr.first_writes && !op.out.empty() && op.out.front() == w.gradient;
+      });
+      maker->attr.accumulate = maker->attr.first_writes = false;
+    }
+    if (written == 0) return clear(name, s.gradients, {});
+    const std::int64_t after = elements - before - written;
+    if (after > 0) clear(name + ".after", s.gradients, {before + written, after});
+    if (before > 0) clear(name, s.gradients, {0, before});
+  }
+
+  // No elements: all of it.
+  void clear(const std::string& name, TensorId full, ParameterRange range) {
     Op zero;
     zero.kind = OpKind::zero;
     zero.name = name + ".zero_full";
     zero.phase = Phase::backward;
     zero.module = Module::grad_sync;
     zero.out = {full};
+    if (range.elements > 0) clear_part(zero, range);
     layer_.backward.insert(layer_.backward.begin(), zero);
   }
 

@@ -209,8 +209,9 @@ class CheckingKernels final : public KernelSet {
   }
   void zero(View x) override { later(&KernelSet::zero, x); }
   void copy(View x, View y) override { later(&KernelSet::copy, x, y); }
-  void adamw(View g, View m, View v, View w, double grad_scale, const AdamW& o5) override {
-    later(&KernelSet::adamw, g, m, v, w, grad_scale, o5);
+  void adamw(View g, View m, View v, View w, double grad_scale, const AdamW& o5,
+             View weights) override {
+    later(&KernelSet::adamw, g, m, v, w, grad_scale, o5, weights);
   }
   void lamb(View g, View m, View v, View w, double grad_scale, const AdamW& o5) override {
     later(&KernelSet::lamb, g, m, v, w, grad_scale, o5);
@@ -264,9 +265,9 @@ class CheckingKernels final : public KernelSet {
   }
   // What these read of the host's they have read when they return.
   void adamw_narrow(View g, Moment m, Moment v, View w, double grad_scale, const AdamW& a,
-                    std::span<const ElementSpan> undecayed) override {
+                    std::span<const ElementSpan> undecayed, View weights) override {
     queues_.now().add([=, this, kept = std::vector(undecayed.begin(), undecayed.end())] {
-      below_->adamw_narrow(seen(g), seen(m), seen(v), seen(w), grad_scale, a, kept);
+      below_->adamw_narrow(seen(g), seen(m), seen(v), seen(w), grad_scale, a, kept, seen(weights));
     });
   }
   void rope(View x, const RopeShape& s, bool inverse) override {

@@ -77,6 +77,8 @@ void optimizer(Bench& b, std::int64_t n) {
                  [&] { b.kernels().adamw(g, m, v, w, 1, {}); });
   b.memory_bound("adamw bf16 gradients", shape, 26 * count, "2B*g+4B*(2m+2v+2w)",
                  [&] { b.kernels().adamw(half, m, v, w, 1, {}); });
+  b.memory_bound("adamw fp32 with weights", shape, 30 * count, "4B*(g+2m+2v+2w)+2B*weights",
+                 [&] { b.kernels().adamw(g, m, v, w, 1, {}, half); });
   b.memory_bound("cast fp32 to bf16", shape, 6 * count, "4B*x+2B*y",
                  [&] { b.kernels().copy(w, half); });
   b.memory_bound("cast bf16 to fp32", shape, 6 * count, "2B*x+4B*y",

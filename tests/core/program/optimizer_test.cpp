@@ -173,6 +173,31 @@ TEST(Optimizer, BlocksOfScalesKeepToCopiesAndUnits) {
   EXPECT_EQ(text(1, 200, 200), "500:200+100/0 1300:300+100/1 ");
 }
 
+// Pleat's AdamW does; Megatron's step is followed by a copy.
+TEST(Optimizer, TheStepWritesTheWeights) {
+  for (const Runtime runtime : {Runtime::pleat, Runtime::megatron}) {
+    const StageProgram stage = compile_stage(test::small_moe(), test::small_workload(), bf16_plan(),
+                                             runtime, Stage{0});
+    const bool fused = runtime == Runtime::pleat;
+    EXPECT_EQ(names(stage, OpKind::copy),
+              fused ? std::vector<std::string>{}
+                    : (std::vector<std::string>{"dense.cast", "expert.cast"}));
+    const auto step = std::ranges::find(stage.epilogue, "dense.adamw", &Op::name);
+    ASSERT_NE(step, stage.epilogue.end());
+    EXPECT_EQ(std::ranges::count(step->out, stage.buckets[0].weights), fused ? 1 : 0);
+    EXPECT_EQ(std::ranges::count(step->in, stage.buckets[0].weights), 0);
+  }
+}
+
+// AdamW of what Muon leaves to it, too.
+TEST(Optimizer, MuonsMatricesAloneAreCast) {
+  const StageProgram stage = compile_stage(test::small_moe(), test::small_workload(),
+                                           bf16_plan(OptimizerKind::muon), Runtime::pleat,
+                                           Stage{0});
+  EXPECT_EQ(names(stage, OpKind::copy),
+            (std::vector<std::string>{"dense.matrix.cast", "expert.matrix.cast"}));
+}
+
 TEST(Optimizer, RemaindersNeedNoCast) {
   Plan plan = bf16_plan();
   plan.optimizer.main_params = DType::remainder16;

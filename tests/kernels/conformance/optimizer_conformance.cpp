@@ -34,6 +34,31 @@ TEST_P(KernelConformance, AdamWFollowsItsDefinition) {
   }
 }
 
+// The bits of a step and a copy after it, wherever the weights begin.
+TEST_P(KernelConformance, AdamWRoundsItsWeights) {
+  const AdamW a{.lr = 0.01, .weight_decay = 0.1, .step = 2};
+  for (const std::int64_t n : {0, 1, 37, 5000}) {
+    const Matrix g = random_matrix(1, n, 1), w = random_matrix(1, n, 2), m = random_matrix(1, n, 3);
+    Matrix v = random_matrix(1, n, 4);
+    for (double& x : v.values) x = std::abs(x);
+    for (const std::int64_t first : {0, 3}) {
+      const View room = out_i32(1, n), apart = out_i32(1, n);  // more than the weights need
+      const View alone = inout(w), both = inout(w);
+      const auto weights = [&](View at) {
+        return View{static_cast<std::uint16_t*>(at.data) + (n > 8 ? first : 0), DType::bf16, 1, n};
+      };
+      k().adamw(in(g), inout(m), inout(v), alone, 0.5, a);
+      k().copy(alone, weights(apart));
+      k().adamw(in(g), inout(m), inout(v), both, 0.5, a, weights(room));
+      EXPECT_EQ(get(both), get(alone));
+      const View wide = out(1, n), expected = out(1, n);
+      k().copy(weights(room), wide);
+      k().copy(weights(apart), expected);
+      EXPECT_EQ(get(wide), get(expected)) << n << " from " << first;
+    }
+  }
+}
+
 TEST_P(KernelConformance, AdamWLeavesWeightsWithoutGradient) {
   const Matrix w = random_matrix(1, 5, 1), zero(1, 5);
   const View vw = inout(w);
@@ -200,8 +225,15 @@ TEST_P(KernelConformance, AdamWOnNarrowMoments) {
                 part(expected, at, end - at), 0.5, settings);
       at = end;
     }
-    k().adamw_narrow(in(g), mean, square, actual, 0.5, a, undecayed);
+    const View room = out_i32(1, n), weights{room.data, DType::bf16, 1, n};
+    const View wide = out(1, n), rounded_room = out_i32(1, n), rounded_weights = out(1, n);
+    const View expected_weights{rounded_room.data, DType::bf16, 1, n};
+    k().adamw_narrow(in(g), mean, square, actual, 0.5, a, undecayed, weights);
     EXPECT_EQ(get(actual), get(expected)) << name_of(type);
+    k().copy(actual, expected_weights);
+    k().copy(weights, wide);
+    k().copy(expected_weights, rounded_weights);
+    EXPECT_EQ(get(wide), get(rounded_weights)) << name_of(type);
     const View m_after = out(1, n), stored = out_i32(1, n), stored_scale = out(1, 3),
                rounded = out(1, n);
     k().read_moment(mean, m_after);
