@@ -34,8 +34,8 @@ void for_each_weight(StageProgram& stage, const Plan& plan, Visit visit) {
 
 bool read_narrow(const LayerProgram&, const Weight&);
 
-// The order of weights in a bucket, or a unit of it: those that are summed over tp first. Gradients
-// that a step clears (Weight::written) lie at both ends, so that a `zero` or two clear them all.
+// The order of weights in a bucket, or a unit of it: those that are summed over tp first. Those
+// whose gradients a step clears (not `written`) lie at both ends: a `zero` or two clear them all.
 struct WeightClass {
   bool summed_over_tp, written;
   [[nodiscard]] bool has(const Weight& w) const {
