@@ -20,7 +20,7 @@ struct PlacedWeight {
 };
 
 // Classes of parameters in the order in which they lie in a bucket, or a unit of it: those that are
-// summed over tp first. Gradients that a step clears (Weight::written) lie at both ends, so that a
+// summed over tp first. Those whose gradients a step clears (not `written`) lie at both ends: a
 // `zero` or two clear them all.
 inline constexpr std::size_t kWeightClasses = 4, kSummedClasses = 2;  // the first two are summed
 [[nodiscard]] inline std::size_t class_of(const Weight& w) {

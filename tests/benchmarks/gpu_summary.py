@@ -188,7 +188,7 @@ def add_kernels(t, out):
           out.values("of_copy", ["router_topk"], wide(262144)), at_least=0.60)
     t.add("router, E 256, k 8, 4,096 tokens", "<= 10 us", out.values("us", ["router_topk"], wide(4096)),
           at_most=10, form="{:.1f} us")
-    adamw = ["adamw fp32", "adamw bf16 gradients"]
+    adamw = ["adamw fp32", "adamw fp32 with weights", "adamw bf16 gradients"]
     t.add("AdamW", ">= 90% of copy bandwidth",
           out.values("of_copy", adamw), at_least=0.90, parts=adamw)
 
