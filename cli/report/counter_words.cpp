@@ -20,6 +20,8 @@ struct CounterWords {
 
 // What the search does with plans that keep all rules.
 constexpr std::array kOutcomes{
+    CounterWords{"prediction-width-divisible",
+                 "cut a prediction block's input into unequal parts over TP"},
     CounterWords{"time-bound", "cannot be faster than the slowest plan listed: a bound says so"},
     CounterWords{"slower", "were priced, and are slower than the plans listed"},
     CounterWords{"memory", "do not fit in a GPU's memory"},

@@ -98,6 +98,18 @@ Violation indivisible(const char* path, std::int64_t size, const char* what, con
           fmt::format("divisors up to {}: {}", value, divisors_up_to(size, value))};
 }
 
+// The product before a prediction block is cut by its output (Megatron-LM
+// core/transformer/multi_token_prediction.py, eh_proj).
+bool prediction_width_holds(const PlanContext& c) {
+  return !degrees_positive(c) || c.model.mtp_layers == 0 ||
+         c.model.hidden % c.plan.attention.tp == 0;
+}
+
+Violation explain_prediction_width(const PlanContext& c) {
+  return indivisible("attention.tp", c.model.hidden, "columns of a prediction block's input", "TP",
+                     c.plan.attention.tp);
+}
+
 bool has_dense_layer(const ModelSpec& m) {
   return !m.moe || std::find(m.moe_layer.begin(), m.moe_layer.end(), false) != m.moe_layer.end();
 }
@@ -171,6 +183,8 @@ void append_model_rules(std::vector<Constraint>& list) {
   list.push_back({"ffn-divisible", ffn_holds, explain_ffn});
   list.push_back({"shared-ffn-divisible", shared_ffn_holds, explain_shared_ffn});
   list.push_back({"expert-ffn-divisible", expert_ffn_holds, explain_expert_ffn});
+  list.push_back(
+      {"prediction-width-divisible", prediction_width_holds, explain_prediction_width});
   list.push_back({"context-divisible", context_holds, explain_context});
   list.push_back({"sequence-divisible", sequence_holds, explain_sequence});
 }

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
+#include <map>
 
 namespace pleat {
 namespace {
@@ -35,7 +35,9 @@ class GoodPlan {
   [[nodiscard]] std::int64_t priced() const { return priced_; }
 
   std::optional<Candidate> find() {
-    price(fitting_choices(meshes()));
+    const std::vector<Bounded> chosen = meshes();
+    price(fitting_choices(chosen, false));
+    if (!best_) price(fitting_choices(chosen, true));
     if (best_) price(techniques(best_node_));
     return std::move(best_);
   }
@@ -83,12 +85,16 @@ class GoodPlan {
     return list;
   }
 
-  std::vector<Bounded> fitting_choices(const std::vector<Bounded>& meshes) {
+  // Of each mesh and way to recompute the first choice that fits, going by bounds, or the one that
+  // needs least memory.
+  std::vector<Bounded> fitting_choices(const std::vector<Bounded>& meshes, bool leanest) {
     std::vector<Node> nodes;
     for (const Bounded& mesh : meshes) {
-      std::set<int> choices;
+      std::map<std::pair<std::size_t, StatePlace>, int> choices;
       collect(0, *opener_.bounds().by_choice(mesh.node, kAny), choices);
-      for (const int m : choices) {
+      for (auto& [way, m] : choices) {
+        const int most = tree_.ways_as_needed.choices[static_cast<std::size_t>(m)].most;
+        if (leanest && most >= 0) m = most;
         const Node node =
             node_of(mesh.node.mesh, mesh.node.setting, static_cast<std::int16_t>(m));
         if (valid(node)) nodes.push_back(node);
@@ -97,16 +103,14 @@ class GoodPlan {
     return bounded(nodes, true);
   }
 
-  // The choice if it fits, going by bounds, else the first ones below it that do. Beside each the
-  // one that recomputes the same and needs least memory, in case the bounds are too small.
-  void collect(int choice, const std::vector<PlanBounds>& bounds, std::set<int>& found) const {
+  void collect(int choice, const std::vector<PlanBounds>& bounds,
+               std::map<std::pair<std::size_t, StatePlace>, int>& found) const {
     if (bounds[static_cast<std::size_t>(choice)].peak_bytes > usable_) {
       for (const std::int16_t m : tree_.memory.below(choice)) collect(m, bounds, found);
       return;
     }
-    found.insert(choice);
-    const int most = tree_.ways_as_needed.choices[static_cast<std::size_t>(choice)].most;
-    if (most >= 0) found.insert(most);
+    const auto& way = tree_.ways_as_needed.choices[static_cast<std::size_t>(choice)];
+    found.try_emplace({way.recompute, way.state}, choice);
   }
 
   std::vector<Bounded> techniques(const Node& of) {

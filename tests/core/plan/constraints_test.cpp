@@ -21,7 +21,7 @@ using test::expect_violation;
 TEST(Constraints, NamesAreUniqueAndTheBasePlanIsValid) {
   std::set<std::string> names;
   for (const Constraint& rule : constraints()) EXPECT_TRUE(names.insert(rule.name).second);
-  EXPECT_EQ(names.size(), 81u);
+  EXPECT_EQ(names.size(), 82u);
   const Case c;
   EXPECT_TRUE(violations(c.context()).empty());
   EXPECT_NO_THROW(require_valid(c.context(), "plan.json"));
@@ -159,6 +159,14 @@ TEST(Constraints, FfnWidths) {
                    "divisors up to 2: 1");
   expect_violation([](Case& c) { c.model.moe->ffn = 2047; }, "expert-ffn-divisible", "expert.etp",
                    "2047 expert FFN columns cannot be split over ETP 2", "divisors up to 2: 1");
+  expect_violation(
+      [](Case& c) {
+        c.model.hidden = 7169;
+        c.model.mtp_layers = 1;
+      },
+      "prediction-width-divisible", "attention.tp",
+      "7169 columns of a prediction block's input cannot be split over TP 2",
+      "divisors up to 2: 1");
   Case all_moe;  // a dense width that no layer uses
   all_moe.model.ffn = 18431;
   all_moe.model.moe_layer[0] = true;
