@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kSample = 3072;  // meshes
 constexpr std::size_t kMeshes = 48;    // of them, with all memory choices
 constexpr std::size_t kPlansPriced = 32;    // in each of the two steps
+constexpr int kOfMesh = 2;                  // of them in the first step
 constexpr Seconds kAny{std::numeric_limits<double>::infinity()};
 
 struct Bounded {
@@ -100,7 +101,17 @@ class GoodPlan {
         if (valid(node)) nodes.push_back(node);
       }
     }
-    return bounded(nodes, true);
+    return some_of_each_mesh(bounded(nodes, true));
+  }
+
+  // Bounds do not know all that offload costs, so that one mesh's choices could be all there are.
+  static std::vector<Bounded> some_of_each_mesh(const std::vector<Bounded>& sorted) {
+    std::map<std::int32_t, int> taken;
+    std::vector<Bounded> list;
+    for (const Bounded& b : sorted) {
+      if (taken[b.node.mesh]++ < kOfMesh) list.push_back(b);
+    }
+    return list;
   }
 
   void collect(int choice, const std::vector<PlanBounds>& bounds,
