@@ -57,7 +57,6 @@ int BoundTable::highest_clock(const Plan& plan, const Shape& shape, const Layers
   if (problem_.profile.sustained_clock.duty_slope <= 0 || std::isinf(cutoff.base())) {
     return kClockSteps;
   }
-  const auto microbatches = static_cast<double>(plan.microbatches(problem_.workload.global_batch));
   Seconds least;  // matrix time of a stage
   for (std::size_t s = 0; s < shape.kind_of.size(); ++s) {
     Seconds matrix;
@@ -68,7 +67,7 @@ int BoundTable::highest_clock(const Plan& plan, const Shape& shape, const Layers
   }
   StepEstimate e;
   e.step = cutoff;
-  e.parts[static_cast<std::size_t>(CostClass::gemm)] = std::min(cutoff, microbatches * least);
+  e.parts[static_cast<std::size_t>(CostClass::gemm)] = std::min(cutoff, passes_of_chunk(plan) * least);
   const int clock = sustained_clock(problem_.profile.sustained_clock, e);
   return std::min(kClockSteps, (clock + kClockGrid - 1) / kClockGrid * kClockGrid);
 }

@@ -172,6 +172,7 @@ std::vector<MemoryChoice> memory_choices(const ModelSpec& model, const ClusterSp
   const bool pinned = !config.offload_sets.empty();
   if (pinned) {
     offloads = config.offload_sets;
+    std::ranges::stable_sort(offloads, {}, [](const std::set<Offload>& set) { return set.size(); });
   } else if (config.offload) {
     offloads = offload_sets(model);
   }

@@ -203,12 +203,22 @@ class CaseMaker {
     else s.optimizer_offload = std::vector<bool>{false, true};
     if (chance(0.6)) s.cpu_optimizer = chance(0.3) && !s.optimizer_offload.only(true);
     if (s.recompute && chance(0.25)) s.recompute_sets = recompute_sets(c);
-    if (s.offload && s.runtime == Runtime::megatron && chance(0.2)) {
-      s.offload_sets = some_of({std::set<Offload>{Offload::core_attn}, std::set<Offload>{}});
+    // Free ones are so many that few other choices have room beside them.
+    const bool few_sets = s.offload && chance(0.6);
+    if (few_sets) {
+      s.offload_sets = some_of(
+          {std::set<Offload>{Offload::core_attn}, {}, {Offload::core_attn, Offload::attn_proj},
+           {Offload::attn_norm, Offload::core_attn, Offload::attn_proj}, {Offload::mlp_norm}});
     }
     if (chance(0.6)) s.pin<"recompute-layers">() = {0};
     if (chance(0.6)) s.pin<"recompute-unit">() = {one_of({1, 2, 2})};
     if (chance(0.3)) s.pin<"offload-layers">() = {0};
+    else if (few_sets && chance(0.7)) {
+      s.pin<"offload-layers">() = {0, 1, 2};
+      if (std::ranges::count(s.offload_sets, std::set<Offload>{}) == 0) {
+        s.offload_sets.emplace_back();
+      }
+    }
     if (chance(0.2)) s.numerics.front().precision = Precision::fp8;
     if (chance(0.2)) {
       Numerics other = s.numerics.front();

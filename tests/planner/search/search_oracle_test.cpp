@@ -182,7 +182,7 @@ TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
   CaseMaker maker(20261121);
   int overlapped = 0, interleaved = 0, given_up = 0, state_offloaded = 0;
   int hybrid = 0, head_groups = 0;
-  int stepped_on_host = 0, in_parts = 0, in_units = 0, layers_offloaded = 0;
+  int stepped_on_host = 0, in_parts = 0, in_units = 0, layers_offloaded = 0, sets_offloaded = 0;
   int by_stage = 0, best_by_stage = 0;
   int second_numerics = 0, band_decides = 0, other_orders = 0;
   int bounds_below = 0, unsharded = 0;
@@ -215,6 +215,7 @@ TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
         in_parts += listed.plan.recompute_layers > 0;
         in_units += listed.plan.recompute_unit > 1;
         layers_offloaded += listed.plan.offload_layers > 0;
+        sets_offloaded += listed.plan.offload.size() > 1;
         hybrid += listed.plan.shard_instances() > 1;
         head_groups += listed.plan.cp_a2a > 0;
         larger_groups += listed.plan.microbatch_group > listed.plan.attention.pp;
@@ -241,6 +242,7 @@ TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
   EXPECT_GT(by_stage, 5);  // more of them below
   EXPECT_GT(best_by_stage, 2);
   EXPECT_GT(layers_offloaded, 1);
+  EXPECT_GT(sets_offloaded, 10);
   EXPECT_GT(second_numerics, 5);
   EXPECT_GT(bounds_below, 5);
   EXPECT_GT(unsharded, 2);
@@ -256,7 +258,7 @@ TEST(SearchOracle, StagesThatChooseForThemselves) {
   CaseMaker maker(41, true);
   int listed = 0, best = 0, alone = 0, offloading = 0;
   for (int i = 0; i < some_of(120); ++i) {
-    RandomCase c = maker.make(500);
+    RandomCase c = maker.make(2000);
     const std::vector<Priced> all = price_all(c);
     for (const double share : {0.5, 0.2, 0.02}) {
       SCOPED_TRACE(fmt::format("case {} share {} gpus {}", i, share, c.config.gpus));
