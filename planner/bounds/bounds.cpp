@@ -67,7 +67,8 @@ int BoundTable::highest_clock(const Plan& plan, const Shape& shape, const Layers
   }
   StepEstimate e;
   e.step = cutoff;
-  e.parts[static_cast<std::size_t>(CostClass::gemm)] = std::min(cutoff, passes_of_chunk(plan) * least);
+  e.parts[static_cast<std::size_t>(CostClass::gemm)] =
+      std::min(cutoff, passes_of_chunk(plan) * least);
   const int clock = sustained_clock(problem_.profile.sustained_clock, e);
   return std::min(kClockSteps, (clock + kClockGrid - 1) / kClockGrid * kClockGrid);
 }
