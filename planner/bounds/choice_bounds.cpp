@@ -320,7 +320,7 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
     std::vector<StateBytes> state;  // by stage
     TailCosts end;
   };
-  std::array<std::optional<Place>, 3> places;  // by StatePlace
+  std::array<std::optional<Place>, kStatePlaces> places;  // by StatePlace
   const auto place_of = [&](StatePlace state) -> const Place& {
     std::optional<Place>& place = places[static_cast<std::size_t>(state)];
     if (place) return *place;

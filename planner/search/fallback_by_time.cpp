@@ -129,7 +129,7 @@ class GoodPlan {
     const Mesh& mesh = tree_.mesh_of(of);
     for (std::size_t s = 0; s < tree_.settings.size(); ++s) {
       const Setting& setting = tree_.settings[s];
-      if (setting.repeats_another(mesh, tree_.settings) || setting.void_on(mesh) != nullptr)
+      if (tree_.setting_repeats_another(s, mesh) || setting.void_on(mesh) != nullptr)
         continue;
       const Node node = node_of(of.mesh, static_cast<std::int16_t>(s), of.memory);
       if (valid(node)) nodes.push_back(node);
@@ -180,7 +180,7 @@ std::int16_t usual_setting(const PlanTree& tree, Node node) {
   for (std::size_t s = 0; s < tree.settings.size(); ++s) {
     const Setting& setting = tree.settings[s];
     const Mesh& mesh = tree.mesh_of(node);
-    if (setting.repeats_another(mesh, tree.settings) || setting.void_on(mesh) != nullptr) continue;
+    if (tree.setting_repeats_another(s, mesh) || setting.void_on(mesh) != nullptr) continue;
     node.setting = static_cast<std::int16_t>(s);
     if (tree.broken_rule(tree.plan_of(node)) != nullptr) continue;
     if (setting.sharding >= Sharding::zero1) return node.setting;

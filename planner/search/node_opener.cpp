@@ -137,7 +137,7 @@ Opened NodeOpener::open_exchange(const Node& node) {
     const auto first = static_cast<std::size_t>(family);
     const std::size_t end = tree_.end_of_family(first);
     const auto count = static_cast<std::int64_t>(end - first);
-    if (tree_.settings[first].repeats_another(mesh, tree_.settings)) {
+    if (tree_.setting_repeats_another(first, mesh)) {
       opened.rejected.push_back({"no-effect", node.meshes * count * all});
       continue;
     }

@@ -74,6 +74,7 @@ class NodeOpener {
   Opened price(const Node&, Seconds cutoff);
   Opened price_by_stage(const Node&);
 
+  class RoughBytes;
   // The first setting of each family that is valid on the mesh and does not repeat another.
   [[nodiscard]] std::vector<std::int16_t> first_settings(std::int32_t mesh) const;
   [[nodiscard]] Opened no_memory(const Node&, std::int64_t least) const;

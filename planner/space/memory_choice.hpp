@@ -22,6 +22,7 @@ enum class StatePlace : std::uint8_t {
                 // (cpu_offload)
 };
 
+inline constexpr std::size_t kStatePlaces = 3;
 void put_state(StatePlace, Plan&);
 
 // Whether a search lets each pipeline stage choose its own recompute and offload. Megatron has one

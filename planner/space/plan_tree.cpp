@@ -17,6 +17,17 @@ namespace {
 constexpr std::string_view kExchangeRules[] = {"tp-overlap", "cp-heads", "cp-groups",
                                                "cp-selected-keys"};
 
+std::vector<MemoryChoice> most_saving(const std::vector<MemoryChoice>& choices,
+                                      const ChoiceWays& ways) {
+  std::vector<MemoryChoice> list;
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    const int most = ways.choices[i].most;
+    const bool is_most = most < 0 || static_cast<std::size_t>(most) == i;
+    if (is_most && !choices[i].by_stage) list.push_back(choices[i]);
+  }
+  return list;
+}
+
 }  // namespace
 
 PlanTree::PlanTree(const Problem& p, const SearchConfig& c)
@@ -28,6 +39,7 @@ PlanTree::PlanTree(const Problem& p, const SearchConfig& c)
       memory(choices),
       ways(choices),
       ways_as_needed(choices, memory),
+      ways_of_most(most_saving(choices, ways_as_needed)),
       least_work(pleat::least_work(settings, c.runtime)) {
   for (std::size_t i = 0; i < choices.size(); ++i) {
     const MemoryChoice& choice = choices[i];
@@ -37,6 +49,13 @@ PlanTree::PlanTree(const Problem& p, const SearchConfig& c)
     // A unit of layers keeps the input of one layer; an offloaded layer keeps nothing.
     const auto all = static_cast<double>(p.model.layers);
     least_saved = std::min({least_saved, 1.0 / r.unit, (all - choice.offload_layers) / all});
+  }
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    MemoryChoice bare = choices[i];
+    bare.state = StatePlace::device;
+    const bool end =
+        bare == MemoryChoice{} || bare == choices[static_cast<std::size_t>(least_memory)];
+    if (end) ends.push_back(static_cast<std::int16_t>(i));
   }
   for (const Constraint& rule : constraints()) {
     if (rule.of_mesh) continue;
@@ -57,6 +76,9 @@ PlanTree::PlanTree(const Problem& p, const SearchConfig& c)
     Exchange& exchange = known == exchanges.end() ? exchanges.emplace_back() : *known;
     exchange.families.push_back(static_cast<std::int16_t>(first));
     exchange.settings += static_cast<std::int64_t>(end_of_family_[first] - first);
+  }
+  for (const Setting& s : settings) {
+    first_alike_.push_back(static_cast<std::size_t>(&s.first_alike(settings) - settings.data()));
   }
   state_ = find_state_choices(false);
   state_of_pipelines_ = find_state_choices(true);

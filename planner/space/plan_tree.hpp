@@ -73,6 +73,10 @@ struct PlanTree {
   [[nodiscard]] StatePlace least_place() const;
   // Whether the node's memory choice means the same as another one on its mesh.
   [[nodiscard]] bool memory_repeats_another(const Node&) const;
+  // Whether an earlier setting means the same plans on the mesh.
+  [[nodiscard]] bool setting_repeats_another(std::size_t setting, const Mesh& mesh) const {
+    return settings[setting].repeats_another(mesh, settings[first_alike_[setting]]);
+  }
   // Whether each pipeline stage of the node's plan chooses its own recompute and offload.
   [[nodiscard]] bool by_stage(const Node& node) const {
     return node.memory >= 0 && choices[static_cast<std::size_t>(node.memory)].by_stage;
@@ -108,10 +112,14 @@ struct PlanTree {
   MemoryTree memory;  // of `choices`
   ChoiceWays ways;    // of `choices`, each by itself
   ChoiceWays ways_as_needed;
+  ChoiceWays ways_of_most;  // of each choice that no other one saves more than, stages alike
   std::int16_t least_memory =
       0;                   // the choice that recomputes every layer by itself; 0: there is none
   double least_saved =
       1;  // every choice keeps at least this part of the activations which that one keeps
+  // The choices that recompute nothing, or as `least_memory`, and send nothing: one or two for each
+  // place of the optimizer's state.
+  std::vector<std::int16_t> ends;
   bool choices_by_stage = false;  // some memory choice is by stage
   std::vector<Setting> least_work;
   // Families that exchange in the same way (Setting::same_exchanges), by their first settings. They
@@ -128,6 +136,7 @@ struct PlanTree {
   StateChoices state_, state_of_pipelines_;
   std::vector<std::size_t> end_of_family_;  // by setting
   std::vector<std::int16_t> family_of_;     // by setting
+  std::vector<std::size_t> first_alike_;    // Setting::first_alike, by setting
   double least_weight_ = 1;              // weight() for all plans
   std::vector<const Constraint*> rules_;  // those that are not about the mesh alone
   std::vector<const Constraint*> exchange_rules_;  // of them those about exchanges alone

@@ -171,15 +171,22 @@ bool Setting::exchanges_as_another(const Mesh& mesh, const Setting& first) const
 
 // On one replica a runtime still keeps the state of no shards, of shards of the optimizer and of
 // shards by layer in ways of their own.
-bool Setting::repeats_another(const Mesh& mesh, const std::vector<Setting>& all) const {
+const Setting& Setting::first_alike(const std::vector<Setting>& all) const {
   const auto way = [](Sharding s) { return std::min(s, Sharding::zero2); };
-  const Setting& first = *std::ranges::find_if(
+  return *std::ranges::find_if(
       all, [&](const Setting& s) { return way(s.sharding) == way(sharding); });
+}
+
+bool Setting::repeats_another(const Mesh& mesh, const std::vector<Setting>& all) const {
+  return repeats_another(mesh, first_alike(all));
+}
+
+bool Setting::repeats_another(const Mesh& mesh, const Setting& alike) const {
   const int replicas = mesh.attention.dp * mesh.attention.cp;
-  return exchanges_as_another(mesh, first) ||
-         (shard_domain != first.shard_domain &&
+  return exchanges_as_another(mesh, alike) ||
+         (shard_domain != alike.shard_domain &&
           sets_within(shard_domain, mesh.attention, mesh.expert) == 1) ||
-         (replicas == 1 && mesh.expert.edp == 1 && sharding != first.sharding);
+         (replicas == 1 && mesh.expert.edp == 1 && sharding != alike.sharding);
 }
 
 bool Setting::unmeasured_on(const Mesh& mesh) const {

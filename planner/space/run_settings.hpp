@@ -33,6 +33,9 @@ struct Setting {
   // Whether the mesh makes no use of one of these settings (for example of the dispatcher, without
   // expert parallelism), so that an earlier one of `all` means the same plan.
   [[nodiscard]] bool repeats_another(const Mesh&, const std::vector<Setting>& all) const;
+  // The same, `alike` being the first setting that shards in the same way.
+  [[nodiscard]] bool repeats_another(const Mesh&, const Setting& alike) const;
+  [[nodiscard]] const Setting& first_alike(const std::vector<Setting>& all) const;
   // Whether the mesh makes no use of the kind of CP, the dispatcher or its SMs, so that `first`,
   // the first of all settings, exchanges in the same way.
   [[nodiscard]] bool exchanges_as_another(const Mesh&, const Setting& first) const;
