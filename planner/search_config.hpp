@@ -94,7 +94,7 @@ struct SearchConfig {
   std::optional<bool> by_stage;
   int threads = 0;              // 0: all cores
   // Limits. The search ends with the round in which time or rounds run out, and exactly at the last
-  // allowed estimate. If it has no plan by then, it tries a few that are likely to fit
+  // allowed estimate, without those of plans tried to know good ones early
   // (SearchResult::fallback_priced).
   double time_limit = 0;              // seconds; 0: none
   std::int64_t max_evaluations = 0;   // estimates; 0: no limit, negative: none is left

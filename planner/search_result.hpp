@@ -68,7 +68,8 @@ struct SearchResult {
   //   not-reached  a limit came first
   std::int64_t enumerated = 0, priced = 0;
   std::map<std::string, std::int64_t> rejected;
-  // Estimates made in addition, to have a plan when a limit came before any was found.
+  // Estimates made in addition, of plans that a search tries to know good ones early
+  // (search/good_plans.hpp).
   std::int64_t fallback_priced = 0;
   // A plan whose stages choose their own recompute and offload counts as one of `enumerated`. This
   // is how many combinations all of them stand for.

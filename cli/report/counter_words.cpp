@@ -180,7 +180,7 @@ std::string counters_text(const SearchResult& result, const Terminal& t) {
       fmt::format("{} priced", format_count(result.priced)),
       fmt::format("{:.2f} s", result.seconds)};
   if (result.fallback_priced > 0) {
-    head.push_back(fmt::format("{} more priced, to have a plan when the limit came",
+    head.push_back(fmt::format("{} more priced beforehand, to know good plans early",
                                format_count(result.fallback_priced)));
   }
   if (result.stage_ways > 0) {

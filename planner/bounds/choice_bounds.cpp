@@ -20,6 +20,8 @@
 namespace pleat {
 namespace {
 
+constexpr std::int64_t kUnknownPeak = 1;  // bytes at least, of what takes too long
+
 template <class T>
 std::size_t index_in(std::vector<T>& list, const T& value) {
   const auto known = std::ranges::find(list, value);
@@ -348,13 +350,13 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
   };
   std::vector<Seconds> finish = base.finish;
   const Slowdown slowdown = slowdown_of(plan, finish.size());
-  const auto step_of = [&](const ChoiceWays::Choice& choice, const Place& place) {
+  const auto step_of = [&](const ChoiceWays::Choice& choice, const Place& place, bool sends) {
     Seconds latest;
     for (std::size_t s = stages.size(); s-- > 0;) {
       Seconds again, copies;
       for (std::size_t k = 0; k < chunks.kinds(); ++k) {
         again += chunks.longer(choice.recompute, k) * stages[s].chunks[k];
-        copies += bytes.copies[k] * stages[s].chunks[k];
+        if (sends) copies += bytes.copies[k] * stages[s].chunks[k];
       }
       const Seconds busy = std::max(stages[s].work + again, copies);
       const Seconds done = stages[s].outside + busy * passes;
@@ -362,6 +364,14 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
       finish[s] = std::max(base.finish[s], latest - stages[s].before);
     }
     return outside_pipeline(slowdown, step_end(place.end, finish), finish);
+  };
+  // Of what the choice recomputes, without what it sends. Negative: not asked for yet.
+  std::vector<Seconds> recomputing(ways.recompute.size() * kStatePlaces, Seconds(-1));
+  const auto without_sending = [&](const ChoiceWays::Choice& choice) {
+    Seconds& step = recomputing[choice.recompute * kStatePlaces +
+                                static_cast<std::size_t>(choice.state)];
+    if (step < Seconds{}) step = std::min(excluded, step_of(choice, place_of(choice.state), false));
+    return step;
   };
   std::vector<PlanBounds> bounds(ways.choices.size());
   std::vector<bool> looked(ways.choices.size());
@@ -373,9 +383,13 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
     bytes.set(choice);
     if (!choice.by_stage) {
       bounds[c].peak_bytes = static_cast<std::int64_t>(most_of(place)) + beside;
-      if (bounds[c].peak_bytes > usable) return;
+      if (bounds[c].peak_bytes > usable) {
+        // Of the choices below it, which send something, too.
+        if (ways.offload[choice.offload].modules == 0) bounds[c].step = without_sending(choice);
+        return;
+      }
     }
-    bounds[c].step = std::min(excluded, step_of(choice, place));
+    bounds[c].step = std::min(excluded, step_of(choice, place, true));
   };
   for (std::size_t c = 0; c < ways.choices.size(); ++c) {
     const ChoiceWays::Choice& choice = ways.choices[c];
@@ -385,6 +399,10 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
         bounds[c] = less;
         continue;
       }
+    }
+    if (choice.most >= 0 && without_sending(choice) > cutoff) {
+      bounds[c] = {without_sending(choice), kUnknownPeak};
+      continue;
     }
     if (choice.most >= 0) {
       const auto most = static_cast<std::size_t>(choice.most);

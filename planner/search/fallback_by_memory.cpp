@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "planner/search/fallback_by_time.hpp"
+#include "planner/search/good_plans.hpp"
 
 namespace pleat {
 namespace {

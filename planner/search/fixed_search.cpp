@@ -7,21 +7,21 @@
 #include "planner/search/fixed_search.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <deque>
 #include <limits>
 #include <numeric>
+#include <ranges>
 #include <unordered_map>
 
 #include "core/diagnostics.hpp"
 #include "planner/search/best_list.hpp"
 #include "planner/search/fallback_by_memory.hpp"
-#include "planner/search/fallback_by_time.hpp"
+#include "planner/search/frontier.hpp"
+#include "planner/search/good_plans.hpp"
 #include "planner/search/node_opener.hpp"
 #include "planner/search/parallel_rounds.hpp"
-#include "planner/search/wide_heap.hpp"
 
 namespace pleat {
 namespace {
@@ -29,57 +29,13 @@ namespace {
 constexpr std::size_t kRound = 128;  // nodes opened per round
 constexpr std::size_t kDiving = 8;   // of them of each depth, in rounds that dive
 constexpr int kDivingRounds = 256, kDiveEvery = 16;  // the first rounds dive, later every so many
+constexpr int kLookRound = 32;  // with which the search looks for good plans
+constexpr int kFirstRounds = 256;  // for the grids of good plans
+constexpr std::size_t kMoreLooked = 3;  // meshes, beside as many as are listed
+constexpr std::size_t kSearchedFirst = 3;  // good plans' grids
 constexpr std::size_t kGridsAtOnce = 1024;   // bounded between two checks of the limits
 constexpr std::size_t kNearestRanked = 2048, kNearestTried = 16;  // meshes, when nothing fits
 constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
-
-// A node to be opened, with a lower bound of its plans' values.
-struct Open {
-  Seconds least;
-  Node node;
-};
-struct Sooner {
-  bool operator()(const Open& a, const Open& b) const {
-    return a.least != b.least ? a.least < b.least : a.node.place() < b.node.place();
-  }
-};
-
-// Nodes to be opened, by how far they are from plans that can be priced.
-class Frontier {
- public:
-  static constexpr std::size_t kDepths = 6;
-
-  void push(const Open& open) { heaps_[depth_of(open.node)].push(open); }
-  [[nodiscard]] bool empty() const {
-    return std::ranges::all_of(heaps_, [](const Heap& h) { return h.empty(); });
-  }
-  // The node that comes first, of all or of one depth.
-  [[nodiscard]] const Open& top() const { return heaps_[first()].top(); }
-  void pop() { heaps_[first()].pop(); }
-  template <class Visit>
-  void for_each(const Visit& visit) const {
-    for (const Heap& heap : heaps_) std::ranges::for_each(heap.items(), visit);
-  }
-  [[nodiscard]] bool empty(std::size_t depth) const { return heaps_[depth].empty(); }
-  [[nodiscard]] const Open& top(std::size_t depth) const { return heaps_[depth].top(); }
-  void pop(std::size_t depth) { heaps_[depth].pop(); }
-
- private:
-  using Heap = WideHeap<Open, Sooner>;
-  static std::size_t depth_of(const Node& node) {
-    return static_cast<std::size_t>(node.level) +
-           (node.level == Level::setting && node.stage == kBounded ? 1 : 0);
-  }
-  [[nodiscard]] std::size_t first() const {
-    std::size_t best = kDepths;
-    for (std::size_t d = 0; d < kDepths; ++d) {
-      if (heaps_[d].empty()) continue;
-      if (best == kDepths || Sooner{}(heaps_[d].top(), heaps_[best].top())) best = d;
-    }
-    return best;
-  }
-  std::array<Heap, kDepths> heaps_;
-};
 
 }  // namespace
 
@@ -119,7 +75,12 @@ class FixedSearch::Search {
             static_cast<std::int64_t>(tree_.space.meshes.size()) * tree_.plans_of_mesh());
     }
     while (bounded_) {
-      const std::vector<Open> round = next_round();
+      std::vector<Open> round = next_round();
+      if (!held_.empty() && (round.empty() || rounds_ >= kLookRound + kFirstRounds)) {
+        for (const Open& open : round) open_.push(open);
+        release();
+        round = next_round();
+      }
       if (round.empty()) break;
       if (const Seconds least = least_left(round); limit_passed(least)) {
         leave(least);
@@ -127,14 +88,15 @@ class FixedSearch::Search {
         break;
       }
       open_round(round);
-      ++rounds_;
+      if (++rounds_ == kLookRound) use_good();
     }
     if (!result_.optimal && best_.empty()) fall_back();
-    const Seconds cutoff = best_.cutoff();
+    const Seconds cutoff = this->cutoff();
     const auto count_left = [&](bool above, const Node& node) {
       count(above ? "time-bound" : "not-reached", tree_.plans_of(node));
     };
     open_.for_each([&](const Open& open) { count_left(open.least > cutoff, open.node); });
+    for (const Node& node : held_) count_left(least_of(node) > cutoff, node);
     const bool all_above = least_beyond_ > cutoff;
     for (const Node& node : beyond_) count_left(all_above || least_of(node) > cutoff, node);
     BestList::Taken taken = best_.take();
@@ -143,11 +105,7 @@ class FixedSearch::Search {
     result_.best = std::move(taken.best);
     result_.spares = std::move(taken.spares);
     result_.stage_ways = tree_.stage_ways();
-    if (result_.best.empty() && any_) {
-      result_.best.push_back(std::move(*any_));
-      result_.fallback_priced = any_priced_;
-      --result_.rejected["not-reached"];
-    }
+    if (!result_.optimal) list_good();
     result_.robust = config_.robust;
     result_.not_tried = not_tried(tree_.problem.model, tree_.problem.cluster, config_);
     result_.most_bytes = config_.most_bytes;
@@ -174,7 +132,7 @@ class FixedSearch::Search {
         grids[done + i].bound = opener_.bounds().grid(grids[done + i]);
       });
     }
-    for (const Node& grid : grids) push(grid, best_.cutoff());
+    for (const Node& grid : grids) push(grid, cutoff());
     least_ = open_.empty() ? least_beyond_ : std::min(least_beyond_, open_.top().least);
     return true;
   }
@@ -182,7 +140,7 @@ class FixedSearch::Search {
   // Takes the nodes with the smallest bounds that can still enter the list, for one round.
   std::vector<Open> next_round() {
     std::vector<Open> round;
-    const Seconds cutoff = best_.cutoff();
+    const Seconds cutoff = this->cutoff();
     if (!beyond_.empty() && least_beyond_ <= cutoff) take_back(cutoff);
     std::int64_t left = evaluations_left();
     const auto take = [&](const Open& next) {
@@ -214,7 +172,8 @@ class FixedSearch::Search {
 
   // The smallest bound of what is not opened yet.
   [[nodiscard]] Seconds least_left(const std::vector<Open>& round) const {
-    const Seconds least = std::ranges::min_element(round, {}, &Open::least)->least;
+    Seconds least = std::ranges::min_element(round, {}, &Open::least)->least;
+    for (const Node& node : held_) least = std::min(least, least_of(node));
     return open_.empty() ? least : std::min(least, open_.top().least);
   }
 
@@ -259,17 +218,17 @@ class FixedSearch::Search {
     if (seconds() > config_.patience && best_.empty())
       fall_back();  // so that there is something to show
     SearchProgress now{.priced = result_.priced, .seconds = seconds(), .best = {}, .bound = bound};
-    if (!best_.empty()) {
-      now.best = value_of(best_.best().estimate, config_.robust);
-    } else if (any_) {
-      now.best = value_of(any_->estimate, config_.robust);
+    if (!best_.empty()) now.best = value_of(best_.best().estimate, config_.robust);
+    if (any_) {
+      const Seconds any = value_of(any_->estimate, config_.robust);
+      now.best = now.best ? std::min(*now.best, any) : any;
     }
     return !config_.progress(now);
   }
 
   void open_round(const std::vector<Open>& round) {
     std::vector<Opened> opened(round.size());
-    const Seconds cutoff = best_.cutoff();
+    const Seconds cutoff = this->cutoff();
     // Nodes of one mesh share layers: sorted so that one thread prices these for all.
     std::vector<std::size_t> order(round.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -307,14 +266,84 @@ class FixedSearch::Search {
     result_.optimal = false;
   }
 
-  // Finds some plan that fits, for when a limit comes before the search has one. Its plan does not
-  // depend on what the search has done, and the search does not use it.
+  // The largest value with which a plan can still be listed. The best plan of each mesh is listed
+  // unless the list is full of better ones, so it holds no plan that is slower than the good ones
+  // of as many meshes.
+  [[nodiscard]] Seconds cutoff() const { return std::min(best_.cutoff(), good_cutoff_); }
+
+  // What it finds does not depend on what the search has done.
+  void look_for_good() {
+    if (looked_for_good_) return;
+    looked_for_good_ = true;
+    good_ = good_plans(tree_, opener_, workers_, usable_, listed() + kMoreLooked,
+                       result_.fallback_priced);
+    if (good_.empty() || value_of(good_.front().estimate, config_.robust) > config_.not_above) {
+      return;
+    }
+    any_ = Candidate{tree_.plan_of(good_.front().node), good_.front().estimate};
+  }
+
+  void use_good() {
+    look_for_good();
+    if (good_.empty()) return;
+    if (good_.size() >= listed()) {
+      good_cutoff_ = value_of(good_[listed() - 1].estimate, config_.robust);
+    }
+    hold_all_but(good_);
+    good_.clear();
+  }
+
+  [[nodiscard]] std::size_t listed() const {
+    return static_cast<std::size_t>(std::max(1, config_.top));
+  }
+
+  // The grids of the first good plans are searched before the others, which leaves fewer of these
+  // to be opened.
+  void hold_all_but(const std::vector<GoodPlan>& good) {
+    const auto first = [&](const Node& node) {
+      return std::ranges::any_of(good | std::views::take(kSearchedFirst), [&](const GoodPlan& g) {
+        const Mesh &a = tree_.mesh_of(node), &b = tree_.mesh_of(g.node);
+        return a.attention == b.attention && a.expert == b.expert && a.schedule == b.schedule &&
+               a.micro_batch == b.micro_batch;
+      });
+    };
+    Frontier kept;
+    open_.for_each([&](const Open& open) {
+      if (first(open.node)) kept.push(open);
+      else held_.push_back(open.node);
+    });
+    open_ = std::move(kept);
+  }
+
+  void release() {
+    for (const Node& node : held_) push(node, cutoff());
+    held_.clear();
+  }
+
+  // Finds some plan that fits, for when a limit comes before the search has one.
   void fall_back() {
-    if (looked_for_any_) return;
+    look_for_good();
+    if (any_ || looked_for_any_) return;
     looked_for_any_ = true;
-    any_ = fallback_by_time(tree_, opener_, workers_, usable_, any_priced_);
-    if (!any_) any_ = fallback_by_memory(tree_, opener_, workers_, usable_, any_priced_);
+    any_ = fallback_by_memory(tree_, opener_, workers_, usable_, result_.fallback_priced);
     if (any_ && value_of(any_->estimate, config_.robust) > config_.not_above) any_.reset();
+  }
+
+  // Of a search that was cut off: the good plan is listed if the search has found none as good.
+  void list_good() {
+    if (!any_) return;
+    std::vector<Candidate>& best = result_.best;
+    const auto value = [&](const Candidate& c) { return value_of(c.estimate, config_.robust); };
+    if (!best.empty() && value(best.front()) <= value(*any_)) return;
+    const auto other = std::erase_if(
+        best, [&](const Candidate& c) { return variants(c.plan, any_->plan); });
+    if (other > 0) result_.rejected["variant"] += static_cast<std::int64_t>(other);
+    best.insert(best.begin(), std::move(*any_));
+    --result_.rejected["not-reached"];
+    if (best.size() > listed()) {
+      best.pop_back();
+      ++result_.rejected["slower"];
+    }
   }
 
   // Remembers the least memory that plans of the mesh need, for when nothing fits.
@@ -371,15 +400,17 @@ class FixedSearch::Search {
   Frontier open_;
   std::deque<Node> beyond_;  // above the cutoff; millions, so in pieces that never move
   Seconds least_beyond_ = kNever;  // the smallest bound among them
+  std::vector<Node> held_;         // until those that are open have been searched
   std::unordered_map<const char*, std::int64_t>
       counted_;                            // by rule; equal names may have several addresses
   std::vector<std::int64_t> least_bytes_;  // by mesh; empty: everything fitted so far
   int rounds_ = 0;
   bool bounded_ = false;  // the meshes have bounds
   Seconds least_ = kNever;  // the smallest of these
-  std::optional<Candidate> any_;  // for when a limit comes before any plan
-  bool looked_for_any_ = false;
-  std::int64_t any_priced_ = 0;
+  bool looked_for_good_ = false, looked_for_any_ = false;
+  std::vector<GoodPlan> good_;  // best first; until they are used
+  Seconds good_cutoff_ = kNever;
+  std::optional<Candidate> any_;  // a good plan, or one that fits, before the search has found it
   SearchResult result_;
 };
 

@@ -182,7 +182,8 @@ Opened NodeOpener::refine_family(const Node& node, Seconds cutoff) {
     bound = own.step;
     if (own.peak_bytes > usable_) {
       const Seconds least = of_.least_that_fits(node, cutoff);
-      if (std::isfinite(least.base())) bound = std::max(bound, least);
+      if (std::isinf(least.base())) return no_memory(node, of_.least_of_family(node, cutoff));
+      bound = std::max(bound, least);
     }
   }
   refined.bound = std::max(node.bound, bound);
@@ -191,8 +192,11 @@ Opened NodeOpener::refine_family(const Node& node, Seconds cutoff) {
 
 Opened NodeOpener::open_family(const Node& node, Seconds cutoff) {
   Opened opened;
-  if (const std::int64_t least = of_.least_of_family(node, cutoff); least > usable_) {
-    return no_memory(node, least);
+  // Otherwise its last bound has found choices that fit.
+  const bool by_stage = tree_.choices_by_stage && tree_.mesh_of(node).attention.pp > 1;
+  if (by_stage || of_.is_reference(node)) {
+    const std::int64_t least = of_.least_of_family(node, cutoff);
+    if (least > usable_) return no_memory(node, least);
   }
   of_.for_each_setting(node, [&](std::size_t s) {  // invalid settings were counted before
     Node child = node;
