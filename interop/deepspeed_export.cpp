@@ -188,6 +188,12 @@ std::vector<FieldRule> make_deepspeed_fields() {
          miss_if(e, {c.plan().overlap.tile_level, "plan.overlap.tile_level", "true"});
        },
        nullptr},
+      {"plan.loss_chunks",
+       [](C c, Exported& e) {
+         miss_if(e, {c.plan().loss_chunks > 1, "plan.loss_chunks",
+                     std::to_string(c.plan().loss_chunks)});
+       },
+       nullptr},
       {"plan.ddp_bucket_size",
        [](C c, Exported& e) {
          if (c.plan().ddp_bucket_size == 0) return;

@@ -304,6 +304,7 @@ std::vector<FieldRule> make_megatron_fields() {
          if (!c.plan().flash_attention) add(e, "--attention-backend", {"unfused"});
        },
        nullptr},
+      {"plan.loss_chunks", nullptr, "1, anything else is refused"},
       {"plan.ddp_bucket_size", write_bucket_size, nullptr},
       {"plan.fusions.permute",
        [](C c, Exported& e) {

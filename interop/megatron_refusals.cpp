@@ -202,6 +202,8 @@ std::vector<Refusal> make_megatron_refusals() {
       {"plan.overlap.tile_level", "no exchange is inside a grouped product",
        "false, or overlap.expert_parallel", "core/transformer/moe/experts.py",
        [](C c) { return c.plan().overlap.tile_level; }},
+      {"plan.loss_chunks", "the logits of a microbatch are there at once", "1",
+       "core/model_parallel_config.py:325", [](C c) { return c.plan().loss_chunks > 1; }},
       {"plan.cp_comm", "sparse attention gathers its keys: context parallelism needs all_gather",
        "all_gather", "core/transformer/transformer_config.py:3170",
        [](C c) {

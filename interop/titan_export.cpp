@@ -224,6 +224,12 @@ std::vector<FieldRule> make_titan_fields() {
          miss_if(e, c.plan().overlap.tile_level, "plan.overlap.tile_level", "true", "no setting");
        },
        nullptr},
+      {"plan.loss_chunks",
+       [](C c, Exported& e) {
+         miss_if(e, c.plan().loss_chunks > 1, "plan.loss_chunks",
+                 std::to_string(c.plan().loss_chunks), kOwnWay);
+       },
+       nullptr},
       {"plan.ddp_bucket_size",
        [](C c, Exported& e) {
          miss_if(e, c.plan().ddp_bucket_size > 0, "plan.ddp_bucket_size",

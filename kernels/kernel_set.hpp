@@ -91,12 +91,13 @@ struct RouterShape {
 };
 // Of every `every` rows all but the first part are those of `depths` prediction depths: that of
 // depth d is scaled by `scale` * (seq - 1) / (seq - d), and their losses are loss[1]. 0: none is.
+// The rows that are given begin with number `first` of all.
 struct DepthRows {
   std::int64_t every = 0;
   double scale = 0;
-  std::int64_t depths = 1, seq = 0;
+  std::int64_t depths = 1, seq = 0, first = 0;
   [[nodiscard]] std::int64_t part_of(std::int64_t row) const {  // 0: the model's own
-    return every > 0 ? row % every / (every / (1 + depths)) : 0;
+    return every > 0 ? (first + row) % every / (every / (1 + depths)) : 0;
   }
   [[nodiscard]] double scale_of(std::int64_t depth) const {
     if (depth == 1 || depth >= seq) return scale;

@@ -19,7 +19,7 @@ namespace {
 constexpr int kMaxFactor = 1'000'000;
 
 // Options in the order of the help. Those that are not here come last.
-constexpr std::array<std::string_view, 56> kHelpOrder{
+constexpr std::array<std::string_view, 57> kHelpOrder{
     "tp", "cp", "pp", "vpp", "schedule", "ep", "etp", "micro-batch", "layout", "precision",
     "recompute", "recompute-unit", "offload", "recompute-stages", "offload-stages",
     "offload-layers", "sharding", "fsdp-group", "optimizer-instances", "dispatcher",
@@ -29,8 +29,8 @@ constexpr std::array<std::string_view, 56> kHelpOrder{
     "delay-wgrad", "tp-overlap", "shared-expert-overlap", "tile-overlap", "fp8-dispatch",
     "fp8-combine", "no-grad-overlap", "no-param-overlap", "gather-beside-step",
     "no-sequence-parallel", "no-fp8-params", "no-flash-attention", "no-permute-fusion",
-    "no-router-fusion", "no-scale-init-fusion", "no-scale-order-fusion", "ddp-bucket-size",
-    "overlap-cpu-optimizer", "fp8-attention", "fp8-head"};
+    "no-router-fusion", "no-scale-init-fusion", "no-scale-order-fusion", "loss-chunks",
+    "ddp-bucket-size", "overlap-cpu-optimizer", "fp8-attention", "fp8-head"};
 
 // Names are looked for and told by the type of their values: numbers, shares, words, switches.
 enum class OptionKind : std::uint8_t { number, share, words, on };

@@ -88,6 +88,7 @@ const char* flag_of(std::string_view rule) {
   if (rule == "graph-of-unknown-sizes") return "--cuda-graph";
   if (rule == "dropped-tokens-in-graph") return "--cuda-graph";
   if (rule == "stash-dispatcher") return "--paged-stash";
+  if (rule == "loss-in-parts") return "--loss-chunks";
   if (rule.starts_with("ep-overlap")) return "--ep-overlap";
   return "--delay-wgrad";
 }

@@ -63,7 +63,8 @@ void ce_loss(const Call& c, Execution& run) {
                       {.every = a.depth_rows,
                        .scale = a.mtp_scale * weight,
                        .depths = std::max<std::int64_t>(1, a.depths),
-                       .seq = a.seq},
+                       .seq = a.seq,
+                       .first = a.first},
                       c.out[1]);
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "backend/execute/execution.hpp"
@@ -43,9 +45,30 @@ void initialise(const TrainConfig& config, const NamedPart& p, InitialValue valu
   }
 }
 
+// Random numbers where they are kept, in a device's memory: the host makes none of them. What no
+// part of the weight has is padding.
+void make_on_device(const WeightSlot& slot, View kept, bool in_shards,
+                    const std::vector<NamedPart>& parts, Execution& run) {
+  using Places = std::function<void(View, std::int64_t)>;
+  const auto where = [&](std::int64_t first, std::int64_t count, const Places& f) {
+    if (in_shards) return for_each_kept(slot, first, count, run, f);
+    f(elements_of(kept, first, count), 0);
+  };
+  where(0, kept.elements(), [&](View place, std::int64_t) { run.kernels.zero(place); });
+  for (const NamedPart& p : parts) {
+    const std::uint64_t key = random_key(p.name, run.config.seed);
+    for (const WeightRun& piece : p.runs) {
+      where(p.offset + piece.local, piece.elements, [&](View place, std::int64_t after) {
+        run.kernels.fill_normal(key, piece.whole + after, kInitStd, place);
+      });
+    }
+  }
+}
+
 }  // namespace
 
 void initialise_weights(Execution& run) {
+  const bool reads_or_changes = run.config.read_weight || run.config.adjust_weight;
   const WeightRank mine = weight_rank(run.program.plan, run.ranks.rank());
   for (const ChunkProgram& chunk : run.stage.chunks) {
     for (const LayerInstance& instance : chunk.instances) {
@@ -60,13 +83,22 @@ void initialise_weights(Execution& run) {
                       : run.store.parameter(
                             instance.slots[w], tensor,
                             weight.buffer ? BucketPart::buffers : BucketPart::weights, "init");
-        const bool elsewhere = in_shards || run.device.hidden(kept.data);
+        const InitialValue value = initial_value(layer, weight);
+        const std::vector<NamedPart> parts = named_parts(layer, instance, weight, mine);
+        const auto shards = [&] {
+          return run.store.state(run.bucket(instance.slots[w].bucket).weights, false, "init");
+        };
+        const bool hidden = run.device.hidden(in_shards ? shards().data : kept.data);
+        if (hidden && value == InitialValue::normal && !reads_or_changes) {
+          make_on_device(instance.slots[w], kept, in_shards, parts, run);
+          continue;
+        }
+        const bool elsewhere = in_shards || hidden;
         std::vector<std::byte> whole(elsewhere ? static_cast<std::size_t>(tensor.bytes({}))
                                                : std::size_t{0});
         View view = kept;
         if (elsewhere) view.data = whole.data();
-        const InitialValue value = initial_value(layer, weight);
-        for (const NamedPart& p : named_parts(layer, instance, weight, mine)) {
+        for (const NamedPart& p : parts) {
           initialise(run.config, p, value, elements_of(view, p.offset, p.elements));
         }
         if (in_shards) {

@@ -51,19 +51,22 @@ void fill_labels(const Call& c, Execution& run, View labels) {
   const std::vector<std::int32_t> all = labels_of(c, run);
   const std::vector<std::int32_t> own = own_tokens(c, run);
   const auto label = [&](std::int32_t token) { return all[static_cast<std::size_t>(token)]; };
+  const std::int64_t first = c.op.attr.first;
   if (every == 0) {
-    std::ranges::transform(own, labels.i32(), label);
+    const auto from = own.begin() + static_cast<std::ptrdiff_t>(first);
+    std::transform(from, from + static_cast<std::ptrdiff_t>(labels.elements()), labels.i32(),
+                   label);
     return;
   }
-  for (std::int64_t i = 0; i < labels.elements(); ++i) {
-    const std::int64_t ahead = i % every / part;
+  for (std::int64_t row = 0; row < labels.elements(); ++row) {
+    const std::int64_t i = first + row, ahead = i % every / part;
     const std::int32_t token = own[static_cast<std::size_t>(i / every * part + i % part)];
     std::int32_t found = label(token);
     for (std::int64_t d = 1; d <= ahead; ++d) {  // behind what does not count: another document
       const bool none = found < 0 || token % seq + d >= seq;
       found = none ? -1 : label(token + static_cast<std::int32_t>(d));
     }
-    labels.i32()[i] = found;
+    labels.i32()[row] = found;
   }
 }
 

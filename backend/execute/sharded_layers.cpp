@@ -98,16 +98,22 @@ std::optional<View> whole_operand(const Op& op, const OpSite& site, std::size_t 
   return View{all.at(offset), all.dtype, tensor.rows({}), tensor.columns({})};
 }
 
-void keep_in_shards(const WeightSlot& slot, View weight, Execution& run) {
-  const BucketState& b = run.bucket(slot.bucket);
-  const View weights = run.store.state(b.weights, false, "init");
+void for_each_kept(const WeightSlot& slot, std::int64_t first, std::int64_t count, Execution& run,
+                   const std::function<void(View kept, std::int64_t after)>& f) {
+  const View weights = run.store.state(run.bucket(slot.bucket).weights, false, "init");
+  const std::int64_t wanted = slot.offset + first;
   for (const Piece& p : run.shards.pieces(slot.bucket)) {
-    const std::int64_t first = std::max(slot.offset, p.whole);
-    const std::int64_t last = std::min(slot.offset + weight.elements(), p.whole + p.elements);
-    if (first >= last) continue;
-    run.copy_between(elements_of(weight, first - slot.offset, last - first),
-                     elements_of(weights, p.shard + (first - p.whole), last - first));
+    const std::int64_t begin = std::max(wanted, p.whole);
+    const std::int64_t end = std::min(wanted + count, p.whole + p.elements);
+    if (begin >= end) continue;
+    f(elements_of(weights, p.shard + (begin - p.whole), end - begin), begin - wanted);
   }
+}
+
+void keep_in_shards(const WeightSlot& slot, View weight, Execution& run) {
+  for_each_kept(slot, 0, weight.elements(), run, [&](View kept, std::int64_t after) {
+    run.copy_between(elements_of(weight, after, kept.elements()), kept);
+  });
 }
 
 }  // namespace pleat::execute

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "backend/execute/call.hpp"
@@ -22,7 +24,10 @@ void reduce_gradients(const Call&, Execution&);
 // must have been written there.
 [[nodiscard]] std::optional<View> whole_operand(const Op&, const OpSite&, std::size_t weight,
                                                 bool gradient, bool reads, Execution&);
-// Of a weight that lies in shards, this rank's pieces.
+// Of elements [first, first + count) of a weight that lies in shards those that this rank keeps:
+// f(where, how many of them come before).
+void for_each_kept(const WeightSlot&, std::int64_t first, std::int64_t count, Execution&,
+                   const std::function<void(View kept, std::int64_t after)>& f);
 void keep_in_shards(const WeightSlot&, View weight, Execution&);
 
 }  // namespace pleat::execute

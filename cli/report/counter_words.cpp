@@ -95,6 +95,8 @@ constexpr std::array kRules{
     CounterWords{"interleaving-needs-pipeline", "have virtual stages without a pipeline"},
     CounterWords{"layers-per-stage", "split the layers unevenly over the stages without a layout"},
     CounterWords{"layout", "have a layout that does not fit the model or the stages"},
+    CounterWords{"loss-chunks", "cut the loss of a microbatch into unequal parts"},
+    CounterWords{"loss-in-parts", "compute the loss in parts, which the runtime does not"},
     CounterWords{"microbatch-group", "have groups of microbatches that their order cannot run"},
     CounterWords{"mixer-heads", "split a recurrence over more ranks than its heads allow"},
     CounterWords{"muon-sharding", "shard what muon needs whole"},

@@ -3,6 +3,8 @@
 // Rules of the techniques: what excludes what (Megatron-LM transformer_config.py and arguments.py).
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/plan/constraint_rules.hpp"
 #include "core/plan/dispatcher_traits.hpp"
 
@@ -135,6 +137,25 @@ Violation explain_sharding(const PlanContext& c) {
           "none or zero1 with a pipeline"};
 }
 
+// --- output projection and loss in parts
+std::int64_t loss_rows(const PlanContext& c) {  // tokens of a microbatch on a context shard
+  return product(c.workload.seq_len, c.plan.micro_batch) / std::max(1, c.plan.attention.cp);
+}
+bool loss_chunks_hold(const PlanContext& c) {
+  return c.plan.loss_chunks == 1 ||
+         (c.plan.loss_chunks > 1 && loss_rows(c) % c.plan.loss_chunks == 0);
+}
+Violation explain_loss_chunks(const PlanContext& c) {
+  if (c.plan.loss_chunks < 1) {
+    return {"", "loss_chunks", fmt::format("must be at least 1, is {}", c.plan.loss_chunks), ""};
+  }
+  return {"", "loss_chunks",
+          fmt::format("the {} tokens of a microbatch cannot be cut into {} equal parts",
+                      loss_rows(c), c.plan.loss_chunks),
+          fmt::format("divisors up to {}: {}", c.plan.loss_chunks,
+                      divisors_up_to(loss_rows(c), c.plan.loss_chunks))};
+}
+
 }  // namespace
 
 void append_feature_rules(std::vector<Constraint>& list) {
@@ -150,6 +171,7 @@ void append_feature_rules(std::vector<Constraint>& list) {
   list.push_back({"recompute-graph", recompute_graph_holds, explain_recompute_graph});
   list.push_back({"recompute-moe-graph", recompute_moe_graph_holds, explain_recompute_moe_graph});
   list.push_back({"sharding-pipeline", sharding_holds, explain_sharding});
+  list.push_back({"loss-chunks", loss_chunks_hold, explain_loss_chunks});
 }
 
 }  // namespace pleat::rules

@@ -131,6 +131,7 @@ std::vector<PlanPart> plan_parts(const Plan& plan) {
   list.add_if(a.tp > 1 && !plan.sequence_parallel, parallel, "no-sp");
   if (plan.fsdp_group > 0) degree(memory, "shards", plan.fsdp_group);
   if (plan.optimizer_instances > 1) degree(memory, "instances", plan.optimizer_instances);
+  if (plan.loss_chunks > 1) degree(memory, "loss-chunks=", plan.loss_chunks);
   if (plan.ddp_bucket_size > 0) degree(exchange, "bucket", plan.ddp_bucket_size);
   if (plan.dispatcher_sms > 0) degree(exchange, "sms", plan.dispatcher_sms);
   list.add_if(plan.fp8_dispatch, exchange, "fp8-dispatch");

@@ -183,6 +183,7 @@ struct Plan {
   bool fp8_params = true;         // fp8 and mxfp8: weights are kept and gathered in it (fp8 only)
   int fsdp_group = 0;             // zero2, zero3: ranks of one shard group; 0: all
   int optimizer_instances = 1;    // zero1: copies of the sharded optimizer state
+  int loss_chunks = 1;            // parts of a microbatch whose logits are there one at a time
   int ddp_bucket_size = 0;        // gradients of a bucket, in elements; 0: Megatron's own rule
   OverlapFlags overlap;
   Fusions fusions;

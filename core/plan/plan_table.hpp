@@ -275,6 +275,14 @@ inline constexpr std::tuple kPlanFields{
         .typed = {"optimizer-instances",
                   "Copies of the optimizer state that zero1 shards; gradients are summed across "
                   "them"}},
+    PlanField<&Plan::loss_chunks>{
+        .path = "loss_chunks",
+        .domain = kDegree,
+        .parts = MemoPart::layers,
+        .chosen_by = ChosenBy::fixed,
+        .typed = {"loss-chunks", "Parts of a microbatch whose logits are there one at a time"},
+        .pinned = {"Only so many parts whose logits are there one at a time (default: 1): 1,2,4"},
+        .tried = TriedAs::when_pinned},
     PlanField<&Plan::ddp_bucket_size>{
         .path = "ddp_bucket_size",
         .domain = kBucketElements,

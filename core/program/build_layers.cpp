@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Whole layers from blocks: embedding, decoder, multi-token prediction, loss head, stage
-// boundaries.
+// Whole layers from blocks: embedding, decoder, multi-token prediction, stage boundaries.
 #include <algorithm>
 
 #include "core/program/layer_builder.hpp"
@@ -77,11 +76,9 @@ TensorId embed(LayerBuilder& b, std::int64_t ahead) {
   return b.reduce_tokens("embedding.rs", Module::embedding, x);
 }
 
-// Whether the model's final norm is in the prediction layer, which reads what it makes, rather than
-// in the head. (With hyper-connections the head sums their streams first.)
-bool norm_before_depth(const ModelSpec& m) { return m.residual_streams == 1; }
-
 }  // namespace
+
+bool norm_before_depth(const ModelSpec& m) { return m.residual_streams == 1; }
 
 LayerProgram build_embedding_layer(const LocalShape& s) {
   LayerBuilder b(LayerKind::embedding, s);
@@ -167,55 +164,6 @@ LayerProgram build_mtp_layer(const LocalShape& s, bool moe, Runtime runtime, int
   LayerProgram layer = b.finish(rows);
   layer.depth = depth;
   return layer;
-}
-
-// Final norm, output projection (vocabulary split over tp) and cross entropy. The loss kernel turns
-// the logits into their gradient in place, so nothing of the size of the vocabulary is saved twice.
-LayerProgram build_head_layer(const LocalShape& s, bool mtp) {
-  LayerBuilder b(LayerKind::head, s);
-  const std::int64_t depths = mtp ? s.model.mtp_layers : 0, heads = 1 + depths;
-  const Dim h{s.model.hidden};
-  const TensorId x = b.set_input({{heads * s.T}, {s.residual}});
-  const TensorId joined = join_streams(b, "head_hc", x, heads * s.T, true);
-  const TensorId normed = mtp && norm_before_depth(s.model)
-                              ? joined
-                              : b.rms_norm("final_norm", joined, h.n);
-  const TensorId all = b.gather_tokens("final_norm.ag", Module::head, normed);
-  const std::int64_t rows = (s.model.vocab + s.tp - 1) / s.tp;
-  // A tied head is the embedding's table under its name.
-  const TensorId w =
-      b.weight(s.model.tied_embeddings ? "embedding" : "head", {{rows}, h}, Bucket::dense);
-  b.cut_rows(w, {{s.model.vocab}});
-  const TensorId logits = b.gemm("head", Module::head, all, w, s.act);
-
-  const Dim tokens{heads * s.S};
-  const TensorId labels = b.activation("labels", {tokens}, DType::i32);
-  Op& load = b.push(OpKind::load_labels, "labels", Module::head, {}, {labels});
-  load.attr.batch = s.batch;
-  load.attr.seq = s.seq;
-  load.attr.depth_rows = mtp ? heads * s.T : 0;
-  load.attr.depths = depths;
-  TensorId stats = b.activation("ce.stats", {tokens, {3}}, DType::fp32);
-  b.push(OpKind::ce_stats, "ce.stats", Module::head, {logits, labels}, {stats});
-  if (s.tp > 1) {
-    const TensorId gathered = b.activation("ce.stats.ag", {{s.tp * tokens.n}, {3}}, DType::fp32);
-    b.push(OpKind::all_gather, "ce.stats.ag", Module::head, {stats}, {gathered}).group = Group::tp;
-    stats = gathered;
-  }
-  const TensorId loss = b.loss_accumulator();
-  Op& ce =
-      b.push(OpKind::ce_loss, "ce.loss", Module::head, {logits, labels, stats}, {logits, loss});
-  ce.attr.scale = s.loss_scale;
-  if (mtp) {  // a sequence's last position predicts nothing
-    ce.attr.depth_rows = heads * s.T;
-    ce.attr.depths = depths;
-    ce.attr.seq = s.seq;
-    ce.attr.mtp_scale = s.model.mtp_loss / static_cast<double>(depths) * s.loss_scale *
-                        static_cast<double>(s.seq) /
-                        static_cast<double>(std::max<std::int64_t>(1, s.seq - 1));
-  }
-  b.on_backward([=, &b] { b.set_gradient(logits, logits); });
-  return b.finish(std::nullopt);
 }
 
 LayerProgram build_recv_layer(const LocalShape& s, std::int64_t rows_factor) {

@@ -3,6 +3,8 @@
 #include "core/program/evaluation.hpp"
 
 #include <algorithm>
+#include <set>
+#include <vector>
 
 namespace pleat {
 namespace {
@@ -12,7 +14,49 @@ bool serves_training(const Op& op) {
   return op.kind == OpKind::offload || op.kind == OpKind::count_load;
 }
 
+// What the loss reads and computes where the backward pass does that, part by part: the forward
+// operations there, and what makes their operands.
+std::vector<Op> forward_operations(const LayerProgram& layer) {
+  std::vector<Op> kept;
+  std::set<TensorId> read;
+  for (auto op = layer.backward.rbegin(); op != layer.backward.rend(); ++op) {
+    const bool made_for_them =
+        std::ranges::any_of(op->out, [&](TensorId made) { return read.contains(made); });
+    if (op->phase != Phase::forward && (is_in_place(op->kind) || !made_for_them)) continue;
+    read.insert(op->in.begin(), op->in.end());
+    kept.push_back(*op);
+  }
+  std::ranges::reverse(kept);
+  return kept;
+}
+
+// Weights that the forward pass of training does not read are gathered, and let go, as there.
+void gather_for_forward(LayerProgram& layer, std::vector<Op>& ops) {
+  for (ShardedWeights& s : layer.sharded) {
+    if (s.forward || !s.backward) continue;
+    for (const Op& op : layer.backward) {
+      if (op.kind == OpKind::gather_weights && op.out.front() == *s.backward) {
+        ops.insert(ops.begin(), op);
+      } else if (op.kind == OpKind::release && op.in.front() == *s.backward) {
+        ops.push_back(op);
+      }
+    }
+    s.forward = s.backward;
+  }
+}
+
+// Before what lets go of the layer's weights.
+void move_loss(LayerProgram& layer) {
+  std::vector<Op> ops = forward_operations(layer);
+  if (ops.empty()) return;
+  gather_for_forward(layer, ops);
+  const auto lets_go = [](const Op& op) { return op.kind == OpKind::release; };
+  const auto end = std::ranges::find_if(layer.forward, lets_go);
+  layer.forward.insert(end, ops.begin(), ops.end());
+}
+
 void keep_forward(LayerProgram& layer) {
+  if (layer.kind == LayerKind::head) move_loss(layer);
   layer.backward.clear();
   layer.weight_ops.reset();
   layer.grad_output.reset();

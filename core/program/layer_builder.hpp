@@ -227,6 +227,9 @@ TensorId record_activation(LayerBuilder&, const std::string& name, Module, Tenso
                            std::int64_t width);
 
 // Whole layers.
+// Whether the model's final norm is in the prediction layer, which reads what it makes, rather than
+// in the head. (With hyper-connections the head sums their streams first.)
+[[nodiscard]] bool norm_before_depth(const ModelSpec&);
 LayerProgram build_embedding_layer(const LocalShape&);
 LayerProgram build_decoder_layer(const LocalShape&, bool moe, const LayerTraits& = {});
 LayerProgram build_mtp_layer(const LocalShape&, bool moe, Runtime, int depth);

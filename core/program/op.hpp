@@ -24,9 +24,10 @@ namespace pleat {
 enum class OpKind : std::uint8_t {
   // --- data
   load_tokens,  // () -> tokens[S] i32; `ahead`: the tokens that stand so many positions later
-  load_labels,  // () -> labels[S] i32. With prediction depths labels[(1+depths)S]: of every
-                // `depth_rows` rows there is a part for the model's own label and one for each
-                // depth, d positions later; -1 where the sequence has no more
+  load_labels,  // () -> labels[S] i32, or a part of them from number `first` on. With prediction
+                // depths labels[(1+depths)S]: of every `depth_rows` rows there is a part for the
+                // model's own label and one for each depth, d positions later; -1 where the
+                // sequence has no more
   // --- embedding
   embedding,      // tokens[S], W[V/t,h] [, P[L,h]] -> x[S,h]: rows of W, zeros for tokens of other
                   // shards; plus bias_scale * P[position]
@@ -131,9 +132,10 @@ enum class OpKind : std::uint8_t {
   concat_rows_bwd,     // dy[n+m+…,c] -> da[n,c], db[m,c] …
   // --- loss head
   ce_stats,  // logits[S,V/t], labels -> stats[S,3] f32: max, sum of exp, target logit (local)
-  ce_loss,   // logits, labels, stats[t,S,3] -> logits (in place: dlogits), loss (accumulates).
-             // Of every `depth_rows` rows all but the first part are of prediction depths: the
-             // gradient of depth d is scaled by mtp_scale * (seq - 1) / (seq - d)
+  ce_loss,   // logits, labels, stats[t,S,3] -> logits (in place: dlogits), loss (accumulates). The
+             // rows are those of the microbatch from `first` on. Of every `depth_rows` of these all
+             // but the first part are of prediction depths: the gradient of depth d is scaled by
+             // mtp_scale * (seq - 1) / (seq - d)
   // --- narrow operands of products. row: quantised along its columns, for products over these;
   // col: along its rows
   quantize,  // x [, counts] -> row, col; or one of them alone: row, or col if it is `by_rows`.
@@ -246,7 +248,9 @@ struct OpAttributes {
   std::int64_t capacity = 0;  // rows of one rank's tokens that an expert takes
   bool padded = false;        // and has, whatever routing decides
   std::int64_t groups = 1, top_groups = 1;  // group-limited routing
-  std::int64_t first = 0;  // step: first of the n elements it works on; Muon: number of the matrix
+  // load_labels, ce_loss: first row of a part of them. step: first of the n elements it works on;
+  // Muon: number of the matrix
+  std::int64_t first = 0;
   // all_reduce: 0: among all members of the group. tp: each run of so many consecutive members by
   // itself. embedding: among the so many stages that hold a table (SharedTable).
   std::int64_t run = 0;

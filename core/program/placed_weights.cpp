@@ -45,10 +45,12 @@ std::size_t bucket_of(const LayerProgram& layer, const Weight& w, const Plan& pl
 
 std::vector<bool> read_narrow(const LayerProgram& layer) {
   std::vector<bool> of_tensor(layer.tensors.size());
-  for (const Op& op : layer.forward) {
-    const bool product = op.kind == OpKind::gemm || op.kind == OpKind::grouped_gemm;
-    const bool narrow = op.attr.math != DType::fp32 && op.attr.math != DType::bf16;
-    if (product && narrow && op.in.size() > 1) of_tensor[op.in[1].index()] = true;
+  for (const Pass pass : {Pass::forward, Pass::backward}) {  // that of a loss in parts alone
+    for (const Op& op : layer.ops(pass)) {
+      const bool product = op.kind == OpKind::gemm || op.kind == OpKind::grouped_gemm;
+      const bool narrow = op.attr.math != DType::fp32 && op.attr.math != DType::bf16;
+      if (product && narrow && op.in.size() > 1) of_tensor[op.in[1].index()] = true;
+    }
   }
   std::vector<bool> read;
   read.reserve(layer.weights.size());

@@ -15,6 +15,7 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/build_residual.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_router.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_state_space.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/build_head.cpp
   ${CMAKE_CURRENT_LIST_DIR}/build_layers.cpp
   ${CMAKE_CURRENT_LIST_DIR}/compile.cpp
   ${CMAKE_CURRENT_LIST_DIR}/evaluation.cpp

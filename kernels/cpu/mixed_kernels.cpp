@@ -118,6 +118,16 @@ void MixedKernels::grouped_bias_probs(View dy, View b, View counts, double scale
   CpuKernels::grouped_bias_probs(o.in(dy), o.in(b), counts, scale, dp);
 }
 
+// In pieces, as wide numbers are many.
+void MixedKernels::fill_normal(std::uint64_t key, std::int64_t first, double deviation, View out) {
+  constexpr std::int64_t kPiece = std::int64_t{1} << 16U;
+  for (std::int64_t at = 0; at < out.elements(); at += kPiece) {
+    Operands o(scratch_);
+    const View piece{out.at(at), out.dtype, 1, std::min(kPiece, out.elements() - at)};
+    CpuKernels::fill_normal(key, first + at, deviation, o.out(piece));
+  }
+}
+
 void MixedKernels::copy_columns(View from, View to, const ColumnBlocks& c) {
   if (!c.add) return CpuKernels::copy_columns(from, to, c);
   Operands o(scratch_);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/diagnostics.hpp"
+#include "core/numerics/normal.hpp"
 #include "core/numerics/small_float.hpp"
 #include "kernels/cpu/cpu_kernels.hpp"
 #include "kernels/cpu/vector_math.hpp"
@@ -20,6 +21,11 @@ namespace pleat {
 void CpuKernels::zero(View x) {
   if (x.elements() == 0) return;
   std::memset(x.data, 0, static_cast<std::size_t>(bytes_of(x.dtype, x.elements())));
+}
+
+void CpuKernels::fill_normal(std::uint64_t key, std::int64_t first, double deviation, View out) {
+  normal_numbers(key, static_cast<std::uint64_t>(first), deviation,
+                 {out.f32(), static_cast<std::size_t>(out.elements())});
 }
 
 void CpuKernels::copy(View x, View y) {

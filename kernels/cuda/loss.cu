@@ -51,7 +51,9 @@ struct CeLoss {
   double* losses;  // [rows]
   // DepthRows::part_of and scale_of.
   [[nodiscard]] __device__ std::int64_t part_of(std::int64_t row) const {
-    return depth.every > 0 ? row % depth.every / (depth.every / (1 + depth.depths)) : 0;
+    return depth.every > 0
+               ? (depth.first + row) % depth.every / (depth.every / (1 + depth.depths))
+               : 0;
   }
   [[nodiscard]] __device__ double scale_of(std::int64_t part) const {
     if (part == 0) return scale;

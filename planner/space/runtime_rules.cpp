@@ -114,6 +114,7 @@ const char* refused_by_megatron(const ModelSpec& model, const WorkloadSpec& work
       (plan.recompute.contains(Module::moe_act) || plan.recompute.contains(Module::layernorm))) {
     return "delayed-scaling-recompute";
   }
+  if (plan.loss_chunks > 1) return "loss-in-parts";
   if (plan.optimizer.cpu_offload <= 0) return nullptr;
   if (!cpu_may_step(Runtime::megatron, plan)) return "cpu-optimizer-fp8-weights";
   return shards_weights(plan) ? "cpu-optimizer-sharding" : nullptr;
@@ -157,6 +158,9 @@ constexpr Reason kReasons[] = {
     {"graph-of-unknown-sizes",
      "a graph of the whole iteration needs sizes that do not depend on routing: dispatcher "
      "hybridep with EP above 1 on Blackwell, or experts that are padded to a capacity"},
+    {"loss-in-parts",
+     "the logits of a microbatch are there at once (core/model_parallel_config.py:325): "
+     "loss_chunks 1"},
     {"stash-dispatcher",
      "a paged stash needs the hybridep dispatcher with EP above 1 "
      "(core/transformer/transformer_config.py:1870)"},

@@ -79,6 +79,8 @@ class Plan:
         Likewise.
     no_permute_fusion, no_router_fusion, no_scale_init_fusion, no_scale_order_fusion : bool
         What a chain of kernels does instead of one.
+    loss_chunks : int
+        Parts of a microbatch whose logits are there one at a time.
     ddp_bucket_size : int
         Gradients of a bucket, in elements.
     overlap_cpu_optimizer : bool
@@ -104,6 +106,7 @@ class Plan:
     sharding: str | None = None
     fsdp_group: int | None = None
     optimizer_instances: int | None = None
+    loss_chunks: int | None = None
     ddp_bucket_size: int | None = None
     dispatcher: str | None = None
     dispatcher_sms: int | None = None

@@ -146,6 +146,7 @@ class LayoutMaker {
     if (chance(0.2))
       p.offload = {one_of({Offload::core_attn, Offload::qkv_linear, Offload::moe_act})};
     if (chance(0.3)) p.optimizer.state_offload = one_of({0.5, 1.0});
+    if (chance(0.3)) p.loss_chunks = one_of({2, 4});
     if (chance(0.2)) p.optimizer.cpu_offload = one_of({0.5, 1.0}) - p.optimizer.state_offload;
     p.optimizer.cpu_offload = std::max(0.0, p.optimizer.cpu_offload);
     p.overlap.expert_parallel = chance(0.2);

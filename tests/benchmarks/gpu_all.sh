@@ -141,18 +141,18 @@ do_build() {
   archs="$(architectures)"
   read -ra flags <<<"${PLEAT_CMAKE_FLAGS:-}"
   [[ " ${steps[*]} " != *" pack "* ]] || flags+=(-DPLEAT_NATIVE=OFF)
-  if ! timed setup 900 "$root/pleat.sh" setup; then
+  export CMAKE_INCLUDE_PATH="${CMAKE_INCLUDE_PATH:-$(wheel_folder include/cudnn.h)}"
+  if ! timed setup 900 "$root/pleat.sh" setup --headers; then
     echo "./pleat.sh setup has not got everything ($out/setup.txt); going on with what is here" >&2
     unset 'failed[-1]'
   fi
-  CMAKE_INCLUDE_PATH="${CMAKE_INCLUDE_PATH:-$(wheel_folder include/cudnn.h)}" timed configure 300 \
-    cmake -S "$root" --preset cuda -B "$build" "-DPLEAT_CUDA_ARCHS=$archs" -DPLEAT_MPI=OFF \
+  timed configure 300 cmake -S "$root" --preset cuda -B "$build" "-DPLEAT_CUDA_ARCHS=$archs" -DPLEAT_MPI=OFF \
     "-DPLEAT_CUTLASS_JOBS=$(cutlass_jobs)" "${flags[@]}" || stop "configuring failed: $out/configure.txt"
   missing="$(not_found "$archs" | paste -sd ' ')"
   if [[ -n $missing && ${PLEAT_ALLOW_FALLBACK:-} != 1 ]]; then
     stop "not found: $missing. Slower kernels would be measured in the libraries' place. ./pleat.sh setup" \
-      "fetches CUTLASS and cuDNN's front end, cudnn.h comes with cuDNN (apt: libcudnn9-dev-cuda-13, pip:" \
-      "nvidia-cudnn-cu13); CUTLASS_INCLUDE and CUDNN_FRONTEND_INCLUDE name folders that have them;" \
+      "--headers fetches them all; without a network cudnn.h comes with cuDNN (CMAKE_INCLUDE_PATH), and" \
+      "CUTLASS_INCLUDE and CUDNN_FRONTEND_INCLUDE name folders of the others;" \
       "PLEAT_ALLOW_FALLBACK=1 goes on without"
   fi
   timed build 7200 cmake --build "$build" --target "${programs[@]}" pleat_cuda ||
@@ -179,7 +179,7 @@ do_pack() {
   # Where pleat looks for the CUDA kernels beside its bin folder.
   mkdir -p "$to/lib/pleat"
   strip --strip-debug -o "$to/lib/pleat/libpleat_cuda.so" "$build/kernels/cuda/libpleat_cuda.so" || stop "strip failed"
-  tar -C "$to" -cf - bin lib | xz --lzma2=preset=6,dict=256MiB >"$archive" || stop "packing failed"
+  tar -C "$to" -cf - bin lib | to_xz 6 256 >"$archive" || stop "packing failed"
   rm -rf "$to"
   du -h "$archive"
   (($(stat -c %s "$archive") <= most)) || stop "$archive is larger than $((most / 1048576)) MiB"
@@ -190,7 +190,7 @@ unpack_prebuilt() {
   if [[ ! -e $to/.unpacked || $PLEAT_PREBUILT -nt $to/.unpacked ]]; then
     rm -rf "$to"
     mkdir -p "$to"
-    tar -C "$to" -xJf "$PLEAT_PREBUILT" || stop "$PLEAT_PREBUILT is no archive of the step pack"
+    from_xz "$PLEAT_PREBUILT" | tar -C "$to" -xf - || stop "$PLEAT_PREBUILT is no archive of the step pack"
     touch "$to/.unpacked"
   fi
   PLEAT_PREBUILT="$to"

@@ -3,13 +3,29 @@
 # How gpu_all.sh runs a command: within the deadline, left out where it has succeeded before, its status kept; and how
 # results travel, as one archive. Sourced, with $out and $here set.
 # shellcheck shell=bash disable=SC2154
+
+# xz, and on machines without it Python's module of it.
+to_xz() {  # preset, MiB of the dictionary, more options of xz
+  local preset="$1" dictionary="$2"
+  shift 2
+  if command -v xz >/dev/null; then
+    xz "--lzma2=preset=$preset,dict=${dictionary}MiB" "$@"
+  else
+    python3 "$here/xz.py" compress "$preset" "$dictionary"
+  fi
+}
+
+from_xz() {  # archive
+  if command -v xz >/dev/null; then xz -dc -- "$1"; else python3 "$here/xz.py" expand "$1"; fi
+}
+
 failed=()
 unfinished=()
 delivered=0  # when results were put together last, in seconds of this script
 resume=()
 if [[ -n ${PLEAT_GPU_FROM:-} ]]; then
   PLEAT_RESUME=1
-  tar -C "$out" -xJf "$PLEAT_GPU_FROM" || { echo "stopped: $PLEAT_GPU_FROM is no archive of results" >&2; exit 1; }
+  from_xz "$PLEAT_GPU_FROM" | tar -C "$out" -xf - || { echo "stopped: $PLEAT_GPU_FROM is no archive of results" >&2; exit 1; }
 fi
 [[ ${PLEAT_RESUME:-} != 1 ]] || resume=(--resume)
 
@@ -79,7 +95,7 @@ deliver() {
   cp "$out/summary.md" "$OUT/summary.md.new" 2>/dev/null && mv "$OUT/summary.md.new" "$OUT/summary.md"
   for leave in '' '*.trace.json' '*.json'; do
     tar -C "$out" --exclude='*-tokens.*' --exclude=train-text.txt ${leave:+--exclude="$leave"} -cf - . |
-      xz -1 -T0 >"$OUT/results.tar.xz.new"
+      to_xz 1 1 -T0 >"$OUT/results.tar.xz.new"
     (($(stat -c %s "$OUT/results.tar.xz.new") > limit)) || break
     echo "results are larger than ${PLEAT_GPU_MIB:-15} MiB: they go without ${leave:-traces}" >&2
   done

@@ -58,6 +58,8 @@ TEST(BadRequest, PinsThatAreNoNumbersRangesOrLayouts) {
       {{"--layout", "Et*16|t*16L", "--pp", "4"}, "no layout splits over PP 4"},
       {{"--cuda-graph", "full_iteration"},
        "--cuda-graph: a graph of the whole iteration needs sizes that do not depend on routing"},
+      {{"--loss-chunks", "8"},
+       "--loss-chunks: the logits of a microbatch are there at once"},
       {{"--paged-stash", "1.1", "--stash-capacity", "1.5"},
        "--paged-stash: a paged stash needs the hybridep dispatcher"},
   };

@@ -118,6 +118,13 @@ TEST(PlanFlags, FusionsAndBuckets) {
   EXPECT_THAT(large.err, HasSubstr("--ddp-bucket-size"));
 }
 
+TEST(PlanFlags, LossInParts) {
+  EXPECT_EQ(written({"--loss-chunks", "8"}).plan.loss_chunks, 8);
+  const Said uneven = run_pleat(kMixtral + Words{"--loss-chunks", "3"});
+  EXPECT_EQ(uneven.exit_code, 2);
+  EXPECT_THAT(uneven.err, HasSubstr("tokens of a microbatch cannot be cut into 3 equal parts"));
+}
+
 TEST(PlanFlags, OrdersAndShards) {
   const Plan order = written({"--pp", "2", "--vpp", "2", "--schedule", "zb-v"}).plan;
   EXPECT_EQ(order.schedule, PipelineSchedule::zb_v);

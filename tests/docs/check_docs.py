@@ -24,7 +24,7 @@ import page_links  # noqa: E402
 GENERATED = ("reference/commands/index.md", "reference/version.md")
 OUTSIDE = "project/"
 # What pleat.sh does beside the commands of pleat; None: the rest is another program's.
-SCRIPT = {"build": set(), "setup": {"--cuda"}, "docs": set(), "wheel": set(), "test": None}
+SCRIPT = {"build": set(), "setup": {"--cuda", "--headers"}, "docs": set(), "wheel": set(), "test": None}
 MAX_COLUMNS, MAX_IMAGE = 100, 200_000
 START = re.compile(r"^(?:\$ )?(?:[A-Z_]+=\S+ )*(?:mpirun [^|]*? )?(pleat|\./pleat\.sh)(?= |$)(.*)", re.S)
 

@@ -357,6 +357,7 @@ TEST(ExportMegatron, RefusesWhatItCannotRun) {
          d.plan.vpp = 4;
          d.plan.overlap.gather_beside_step = true;
        }},
+      {"plan.loss_chunks", [](PlanDocument& d) { d.plan.loss_chunks = 4; }},
       {"plan.overlap.tile_level", [](PlanDocument& d) { d.plan.overlap.tile_level = true; }},
       {"plan.optimizer.grad_reduce",
        [](PlanDocument& d) { d.plan.optimizer.grad_reduce = DType::bf16; }},

@@ -154,6 +154,7 @@ void roll_rest(Dice& d, Plan& p) {
   if (d.one_in(6) && p.dispatcher == Dispatcher::hybridep)
     p.paged_stash = {.buffer = 1.1, .capacity = 1.5};
   p.fusions = {.permute = !d.one_in(4), .router = !d.one_in(4)};
+  if (d.one_in(9)) p.loss_chunks = d.power(3);
   if (d.one_in(5)) p.ddp_bucket_size = 250'000'000;
   if (d.one_in(6)) p.optimizer.grad_reduce = DType::bf16;
 }

@@ -31,6 +31,22 @@ TEST_P(OnADevice, TrainsWithTheSameBits) {
   expect_same(run(c.model, c.plan, config, c.workload), here);
 }
 
+// Random numbers, where nobody changes them on the host.
+TEST_P(OnADevice, MakesTheSameWeights) {
+  const DeviceCase& c = GetParam();
+  TrainConfig config = settings(c.forced);
+  config.steps = 1;
+  const int before = CheckingKernels::fills();
+  config.make_device = checking_device;
+  (void)run(c.model, c.plan, config, c.workload);
+  EXPECT_EQ(CheckingKernels::fills(), before) << "weights that are changed are the host's";
+  config.adjust_weight = nullptr;
+  const TrainResult there = run(c.model, c.plan, config, c.workload);
+  EXPECT_GT(CheckingKernels::fills(), before);
+  config.make_device = nullptr;
+  expect_same(there, run(c.model, c.plan, config, c.workload));
+}
+
 INSTANTIATE_TEST_SUITE_P(Runs, OnADevice, testing::ValuesIn(device_cases()),
                          [](const auto& info) { return info.param.name; });
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -34,6 +35,9 @@ inline bool is_device_address(const void* p) {
 class CheckingKernels final : public KernelSet {
  public:
   explicit CheckingKernels(WorkQueues& queues) : queues_(queues) {}
+
+  // How often any of them made random numbers.
+  [[nodiscard]] static int fills() { return fills_; }
 
   void embedding(View tokens, View w, std::int64_t first, View x) override {
     later(&KernelSet::embedding, tokens, w, first, x);
@@ -208,6 +212,10 @@ class CheckingKernels final : public KernelSet {
     later(&KernelSet::ce_loss, logits, labels, o2, gathered, scale, o5, loss);
   }
   void zero(View x) override { later(&KernelSet::zero, x); }
+  void fill_normal(std::uint64_t key, std::int64_t first, double deviation, View out) override {
+    ++fills_;
+    later(&KernelSet::fill_normal, key, first, deviation, out);
+  }
   void copy(View x, View y) override { later(&KernelSet::copy, x, y); }
   void adamw(View g, View m, View v, View w, double grad_scale, const AdamW& o5,
              View weights) override {
@@ -360,6 +368,7 @@ class CheckingKernels final : public KernelSet {
     });
   }
 
+  static inline std::atomic<int> fills_ = 0;
   WorkQueues& queues_;
   std::unique_ptr<KernelSet> below_ = cpu_kernels();
   std::deque<std::vector<std::byte>> unstored_;

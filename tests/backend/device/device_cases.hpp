@@ -119,6 +119,8 @@ inline std::vector<DeviceCase> device_cases() {
                                   p.sharding = Sharding::zero3;
                                   p.optimizer.grad_reduce = DType::bf16;
                                 })},
+      {"LossInParts", changed(tp_plan(2, 1, 2), [](Plan& p) { p.loss_chunks = 4; }),
+       with_depth(small_moe(), 2)},
       {"RoundedCopies", changed(tp_plan(2, 2, 2),
                                 [](Plan& p) {
                                   p.precision = Precision::bf16;

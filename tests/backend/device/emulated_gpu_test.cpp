@@ -7,7 +7,7 @@ namespace pleat::test {
 namespace {
 
 TEST(EmulatedGpu, TrainsAsTheCpu) {
-  for (const DeviceCase& c : device_cases_named({"OneRank", "AllGather"})) {
+  for (const DeviceCase& c : device_cases_named({"OneRank", "AllGather", "LossInParts"})) {
     expect_parity(c, emulated_gpu, 1);
   }
 }

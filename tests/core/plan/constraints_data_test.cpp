@@ -118,6 +118,17 @@ TEST(Constraints, WeightsGatheredBesideTheStep) {
   refused([](Case& c) { c.plan.overlap.param_gather = false; }, "overlap.param_gather is off");
 }
 
+TEST(Constraints, LossInParts) {
+  expect_violation([](Case& c) { c.plan.loss_chunks = 0; }, "loss-chunks", "loss_chunks",
+                   "must be at least 1, is 0", "");
+  expect_violation([](Case& c) { c.plan.loss_chunks = 3; }, "loss-chunks", "loss_chunks",
+                   "the 2048 tokens of a microbatch cannot be cut into 3 equal parts",
+                   "divisors up to 3: 1 2");
+  Case fine;
+  fine.plan.loss_chunks = 2048;
+  EXPECT_TRUE(violations(fine.context()).empty());
+}
+
 TEST(Constraints, HierarchicalContextParallelism) {
   expect_violation([](Case& c) { c.plan.cp_a2a = 2; }, "cp-groups", "cp_a2a",
                    "groups of 2 need cp_comm a2a+p2p, it is p2p", "0");

@@ -93,6 +93,7 @@ PlanDocument full_document() {
   d.plan.offload_layers = 3;
   d.plan.fp8_params = false;
   d.plan.fsdp_group = 64;
+  d.plan.loss_chunks = 8;
   d.plan.overlap = {
       .expert_parallel = true, .delay_wgrad = true, .grad_reduce = false, .param_gather = false,
       .gather_beside_step = true, .tensor_parallel = true, .shared_expert = true,

@@ -141,6 +141,29 @@ TEST_P(KernelConformance, CrossEntropyOfThreeDepths) {
   EXPECT_NEAR(get(loss)(0, 1), want[1], 1e-6);
 }
 
+// The rows of a part are told by its first one: gradients have the bits of all rows at once.
+TEST_P(KernelConformance, CrossEntropyInParts) {
+  const Matrix logits = random_matrix(12, 5, 1, 3);
+  const std::vector<std::int32_t> labels{2, 0, 4, 1, 3, -1, 0, 2, 1, 1, 4, 0};
+  DepthRows depth{.every = 6, .scale = 0.125, .depths = 2, .seq = 6};
+  const View stats = out(12, 3), at_once = inout(logits), loss = inout(Matrix(1, 2, 1));
+  k().ce_stats(in(logits), in_i32(labels, 1, 12), {0, 5}, stats);
+  k().ce_loss(at_once, in_i32(labels, 1, 12), {0, 5}, stats, 0.5, depth, loss);
+  for (const std::int64_t rows : {1, 3, 4}) {  // whole parts of depths, and pieces of them
+    const View sum = inout(Matrix(1, 2, 1));
+    for (depth.first = 0; depth.first < 12; depth.first += rows) {
+      const std::vector<std::int32_t> some(labels.begin() + depth.first,
+                                           labels.begin() + depth.first + rows);
+      const View part = inout(piece(logits, depth.first, rows, 0, 5)), of_part = out(rows, 3);
+      k().ce_stats(in(piece(logits, depth.first, rows, 0, 5)), in_i32(some, 1, rows), {0, 5},
+                   of_part);
+      k().ce_loss(part, in_i32(some, 1, rows), {0, 5}, of_part, 0.5, depth, sum);
+      EXPECT_EQ(get(part), piece(get(at_once), depth.first, rows, 0, 5)) << depth.first;
+    }
+    expect_close(get(sum), get(loss), "loss", 1e-6);
+  }
+}
+
 TEST_P(KernelConformance, CrossEntropyStatsLeaveForeignLabelsOut) {
   Matrix logits(2, 3);
   logits.values = {1, 3, 2, -5, -5, -5};

@@ -4,6 +4,7 @@
 // compute-sanitizer is to find; one that finds nothing here watches nothing of ours.
 #include <cuda_runtime.h>
 
+#include <cstdio>
 #include <cstring>
 
 namespace pleat::cuda {
@@ -26,7 +27,11 @@ __global__ void planted_read_kernel(int* data) {
 
 int main(int argc, char** argv) {
   int* data = nullptr;
-  if (argc < 2 || cudaMalloc(&data, 128 * sizeof(int)) != cudaSuccess) return 1;
+  if (argc < 2) return 2;
+  if (const cudaError_t error = cudaMalloc(&data, 128 * sizeof(int)); error != cudaSuccess) {
+    std::fprintf(stderr, "no GPU: no fault is planted (%s)\n", cudaGetErrorString(error));
+    return 1;
+  }
   if (std::strcmp(argv[1], "racecheck") == 0) {
     pleat::cuda::planted_race_kernel<<<1, 128>>>(data);
   } else {

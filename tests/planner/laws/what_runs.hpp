@@ -97,6 +97,7 @@ inline const char* not_of_pleat(const ModelSpec& model, const Plan& plan) {
 inline const char* not_searched(const Problem& on, Runtime runtime, const Plan& plan) {
   if (!plan.flash_attention) return "stored scores";
   if (plan.overlap.gather_beside_step) return "checkpoints of the older format";
+  if (plan.loss_chunks > 1) return "a loss in parts";
   if (plan.overlap.tile_level) return "exchanges inside products";
   if (plan.paged_stash.buffer > 0) return "a paged stash";
   if (const char* hardware = missing_hardware(on, plan)) return hardware;

@@ -214,6 +214,15 @@ TEST(RuntimeRules, DelayedScalingExcludesRecomputeOfWhatItScales) {
   EXPECT_EQ(refused_by(Runtime::megatron, small_model(), {}, plan, kBlackwell), nullptr);
 }
 
+TEST(RuntimeRules, MegatronHasAllLogitsAtOnce) {
+  Plan plan;
+  plan.loss_chunks = 8;
+  EXPECT_STREQ(refused_by(Runtime::megatron, small_model(), {}, plan, kBlackwell),
+               "loss-in-parts");
+  EXPECT_EQ(refused_by(Runtime::pleat, small_model(), {}, plan, kBlackwell), nullptr);
+  EXPECT_NE(why_refused("loss-in-parts").find("loss_chunks 1"), std::string_view::npos);
+}
+
 // Kernels that read their sizes on the device are Blackwell's.
 TEST(RuntimeRules, HopperHasNoGraphOfTheWholeIterationWithFreeSizes) {
   ModelSpec model = small_model();
