@@ -26,7 +26,19 @@ NodeOpener::NodeOpener(const PlanTree& tree, PlanPrices& prices, const ClusterSp
       of_(tree, prices.bounds, usable),
       usable_(usable),
       host_(static_cast<std::int64_t>(cluster.host_memory.base())),
-      gpus_per_node_(cluster.gpus_per_node) {}
+      gpus_per_node_(cluster.gpus_per_node) {
+  // Such a choice is no slower than all that recompute the same and send something. Its own bound
+  // is worth its price even where it does not fit.
+  for (std::size_t c = 0; c < tree.choices.size(); ++c) {
+    const MemoryChoice& choice = tree.choices[c];
+    const bool recomputes = choice.offload.empty() && !choice.by_stage &&
+                            choice.recompute != RecomputeChoice{};
+    bounds_offload_.push_back(
+        recomputes && std::ranges::any_of(tree.memory.below(static_cast<int>(c)), [&](int m) {
+          return !tree.choices[static_cast<std::size_t>(m)].offload.empty();
+        }));
+  }
+}
 
 // A node whose bound did not rise would come out of the queue next: refine it further at once.
 Opened NodeOpener::open(const Node& node, Seconds cutoff) {
@@ -338,21 +350,12 @@ void NodeOpener::open_below(const Node& node, Seconds cutoff, Opened& opened) {
   open_fitting(node, *of_.by_choice(node, cutoff), opened);
 }
 
-// A choice that recomputes and sends nothing is no slower than all that recompute the same and send
-// something. Its own bound is worth its price even where it does not fit.
-bool NodeOpener::bounds_offload(const Node& node) const {
-  const MemoryChoice& choice = tree_.choices[static_cast<std::size_t>(node.memory)];
-  return choice.offload.empty() && !choice.by_stage && choice.recompute != RecomputeChoice{} &&
-         std::ranges::any_of(tree_.memory.below(node.memory), [&](std::int16_t m) {
-           return !tree_.choices[static_cast<std::size_t>(m)].offload.empty();
-         });
-}
-
-int NodeOpener::fit_below(int choice, const std::vector<PlanBounds>& by_choice) const {
+int NodeOpener::fit_below(int choice, const std::vector<PlanBounds>& by_choice, int enough) const {
   int count = 0;
   for (const std::int16_t m : tree_.memory.below(choice)) {
     const PlanBounds& bounds = by_choice[static_cast<std::size_t>(m)];
-    count += bounds.peak_bytes <= usable_ ? 1 : fit_below(m, by_choice);
+    count += bounds.peak_bytes <= usable_ ? 1 : fit_below(m, by_choice, enough - count);
+    if (count >= enough) break;
   }
   return count;
 }
@@ -366,7 +369,8 @@ void NodeOpener::open_fitting(const Node& node, const std::vector<PlanBounds>& b
     child.stage = 0;
     child.bound = std::max(node.bound, bounds.step);
     const bool fits = bounds.peak_bytes <= usable_;
-    const bool of_use = fits || (bounds_offload(child) && fit_below(m, by_choice) >= kWorthABound);
+    const bool of_use = fits || (bounds_offload(child) &&
+                                 fit_below(m, by_choice, kWorthABound) == kWorthABound);
     if (of_use && !tree_.memory_repeats_another(child)) {
       opened.children.push_back(child);
       continue;

@@ -84,9 +84,12 @@ class NodeOpener {
   // Those of the choices below the node's that fit, going by bounds; below the others again those
   // that fit.
   void open_below(const Node&, Seconds cutoff, Opened&);
-  [[nodiscard]] bool bounds_offload(const Node&) const;
-  // How many nodes open_fitting makes below the choice.
-  [[nodiscard]] int fit_below(int choice, const std::vector<PlanBounds>& by_choice) const;
+  [[nodiscard]] bool bounds_offload(const Node& node) const {
+    return bounds_offload_[static_cast<std::size_t>(node.memory)];
+  }
+  // How many nodes open_fitting makes below the choice, counted up to `enough`.
+  [[nodiscard]] int fit_below(int choice, const std::vector<PlanBounds>& by_choice,
+                              int enough) const;
   void open_fitting(const Node&, const std::vector<PlanBounds>& by_choice, Opened&) const;
 
   const PlanTree& tree_;
@@ -96,6 +99,8 @@ class NodeOpener {
   std::int64_t usable_;
   std::int64_t host_;  // bytes of a node; 0: unknown
   int gpus_per_node_;
+  // By choice: it recomputes and sends nothing, and choices below it send something.
+  std::vector<bool> bounds_offload_;
 };
 
 }  // namespace pleat

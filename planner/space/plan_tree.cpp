@@ -45,6 +45,7 @@ PlanTree::PlanTree(const Problem& p, const SearchConfig& c)
     const MemoryChoice& choice = choices[i];
     const RecomputeChoice& r = choice.recompute;
     choices_by_stage = choices_by_stage || choice.by_stage;
+    least_place_ = std::max(least_place_, choice.state);
     if (r.full && r.layers == 0 && r.unit == 1) least_memory = static_cast<std::int16_t>(i);
     // A unit of layers keeps the input of one layer; an offloaded layer keeps nothing.
     const auto all = static_cast<double>(p.model.layers);
@@ -159,10 +160,6 @@ bool PlanTree::same_mesh(const Node& a, const Node& b) const {
   const Mesh &x = mesh_of(a), &y = mesh_of(b);
   return x.attention == y.attention && x.expert == y.expert && x.vpp == y.vpp &&
          x.schedule == y.schedule && x.micro_batch == y.micro_batch;
-}
-
-StatePlace PlanTree::least_place() const {
-  return std::ranges::max_element(choices, {}, &MemoryChoice::state)->state;
 }
 
 bool PlanTree::memory_repeats_another(const Node& node) const {

@@ -70,7 +70,7 @@ struct PlanTree {
   // Apart from the layout, which does not make a plan really different.
   [[nodiscard]] bool same_mesh(const Node&, const Node&) const;
   // The place of the optimizer state that leaves the least on the GPU.
-  [[nodiscard]] StatePlace least_place() const;
+  [[nodiscard]] StatePlace least_place() const { return least_place_; }
   // Whether the node's memory choice means the same as another one on its mesh.
   [[nodiscard]] bool memory_repeats_another(const Node&) const;
   // Whether an earlier setting means the same plans on the mesh.
@@ -133,6 +133,7 @@ struct PlanTree {
  private:
   [[nodiscard]] StateChoices find_state_choices(bool pipeline) const;
 
+  StatePlace least_place_ = StatePlace::device;
   StateChoices state_, state_of_pipelines_;
   std::vector<std::size_t> end_of_family_;  // by setting
   std::vector<std::int16_t> family_of_;     // by setting

@@ -173,8 +173,8 @@ TEST(Estimator, GivesTheEstimateOfTheCompiledPlan) {
   SearchConfig config = test::small_search(16);
   Profile profile = test::small_profile();
   EXPECT_GE(compare_all(test::small_model(), test::small_cluster(), test::short_workload(), profile,
-                        config, 3000, true),
-            3000);
+                        config, 4000, true),
+            4000);
   profile.sustained_clock.duty_slope = 0.3;
   EXPECT_GE(compare_all(test::small_model(), test::small_cluster(), test::short_workload(), profile,
                         config, 100),
