@@ -7,7 +7,7 @@
 
 #include <limits>
 
-#include "planner/bounds/choice_bounds.hpp"
+#include "planner/bounds/choice_ways.hpp"
 #include "planner/bounds/layer_bounds.hpp"
 #include "planner/bounds/pipeline_bound.hpp"
 #include "planner/bounds/split_order.hpp"
@@ -110,13 +110,7 @@ class BoundTable {
   void forget_layers();
 
  private:
-  // Which of the counted layers there are, and how often each. Most chunks are alike.
-  struct LayerCount {
-    std::size_t layer;
-    int count;
-    bool operator==(const LayerCount&) const = default;
-  };
-  using Counts = std::vector<LayerCount>;  // by layer
+  using Counts = LayerCounts;  // most chunks are alike
   struct Shape {
     const CountedLayers* counted = nullptr;
     std::vector<Counts> kinds;                       // of chunks that differ
@@ -200,11 +194,6 @@ class BoundTable {
   [[nodiscard]] std::int64_t own_peak(const Plan&, const Shape&, const Layers&);
   // For by_choice.
   const std::vector<LayerSavings>& savings_of_layers(const PlanParts&, const CountedLayers&);
-  struct ChunkTables;
-  class ChoiceBytes;
-  [[nodiscard]] static ChunkTables chunk_tables(const Shape&, const Layers&,
-                                                const std::vector<LayerSavings>&,
-                                                const ChoiceWays&);
   struct StageSums;
   [[nodiscard]] std::vector<StageSums> sum_stages(const Plan&, const Schedule& order,
                                                     const Sources&);

@@ -1,20 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Bounds of all memory choices of a plan at once, computed from its layers without any saving. From
-// their memory all is taken off that a choice drops, but what it must keep in its place is not
-// added; to their backward passes the operations are added that the choice runs again.
-#include "planner/bounds/choice_bounds.hpp"
-
+// Bounds of all memory choices of a plan at once, from its layers without any saving
+// (choice_bytes.hpp).
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <numeric>
 #include <optional>
 
 #include "core/program/compile_stage.hpp"
 #include "planner/bounds/bounds.hpp"
+#include "planner/bounds/choice_bytes.hpp"
 #include "simulator/step_timeline.hpp"
 
 namespace pleat {
@@ -22,115 +19,7 @@ namespace {
 
 constexpr std::int64_t kUnknownPeak = 1;  // bytes at least, of what takes too long
 
-template <class T>
-std::size_t index_in(std::vector<T>& list, const T& value) {
-  const auto known = std::ranges::find(list, value);
-  if (known != list.end()) return static_cast<std::size_t>(known - list.begin());
-  list.push_back(value);
-  return list.size() - 1;
-}
-
-// What a chunk's layers can save at most, and how much longer its backward pass takes at least.
-struct ChunkSavings {
-  double bytes = 0;
-  Seconds longer;
-};
-
-// A layer of a chunk, and how often the chunk has it.
-struct CountedSavings {
-  std::size_t layer;
-  const LayerSavings& savings;
-  const LayerBound& bound;
-  Seconds waits;  // of the backward pass, which recompute may fill
-  int count;
-};
-
-Seconds beyond(Seconds time, Seconds waits) { return std::max(Seconds(0), time - waits); }
-
-Seconds longer_by_modules(const std::vector<CountedSavings>& layers, std::uint32_t parts) {
-  Seconds longer;
-  for (const CountedSavings& l : layers) {
-    Seconds again;
-    for (std::size_t part = 0; part < kSavingParts; ++part) {
-      if ((parts >> part & 1U) != 0) again += l.savings.again[part];
-    }
-    longer += beyond(again, l.waits) * l.count;
-  }
-  return longer;
-}
-
-// `way.layers` layers, or all; of units of layers all inputs but the first are dropped, too.
-ChunkSavings of_whole_layers(const std::vector<CountedSavings>& layers, const RecomputeWay& way) {
-  ChunkSavings sum;
-  int decoders = 0;
-  double most = 0;
-  Seconds least;
-  for (const CountedSavings& l : layers) {
-    if (l.savings.whole == 0) continue;
-    const Seconds again = beyond(l.savings.all_again, l.waits);
-    double bytes = static_cast<double>(l.savings.all_saves);
-    if (way.unit > 1) bytes = std::max(bytes, static_cast<double>(l.bound.saved));
-    least = decoders == 0 ? again : std::min(least, again);
-    most = std::max(most, bytes);
-    decoders += l.count;
-    sum.bytes += bytes * l.count;
-    sum.longer += again * l.count;
-  }
-  if (way.layers > 0 && way.layers < decoders) return {most * way.layers, least * way.layers};
-  return sum;
-}
-
-// What is left of a layer's saved tensors beside what recompute drops.
-struct LeftOfLayer {
-  double dropped = 0;             // bytes at most
-  std::vector<SavedBytes> maybe;  // may be sent away
-};
-
-LeftOfLayer left_of(const LayerSavings& savings, std::uint32_t parts) {
-  LeftOfLayer left;
-  for (const SavedBytes& b : savings.saved) {
-    if ((b.parts & parts) != 0) left.dropped += static_cast<double>(b.bytes);
-    else if (b.offload != 0) left.maybe.push_back(b);
-  }
-  return left;
-}
-
 }  // namespace
-
-ChoiceWays::ChoiceWays(const std::vector<MemoryChoice>& all) {
-  for (const MemoryChoice& c : all) {
-    std::uint32_t modules = 0;
-    for (const Offload o : c.offload) modules |= 1U << static_cast<unsigned>(o);
-    choices.push_back({index_in(recompute, {.parts = parts_of(c.recompute.modules),
-                                            .full = c.recompute.full,
-                                            .layers = c.recompute.layers,
-                                            .unit = c.recompute.unit}),
-                       index_in(offload, {.modules = modules, .layers = c.offload_layers}), c.state,
-                       c.by_stage});
-  }
-}
-
-ChoiceWays::ChoiceWays(const std::vector<MemoryChoice>& all, const MemoryTree& tree)
-    : ChoiceWays(all) {
-  for (std::size_t c = 0; c < choices.size(); ++c) {
-    for (const std::int16_t below : tree.below(static_cast<int>(c))) {
-      if (!choices[c].by_stage) choices[static_cast<std::size_t>(below)].less = static_cast<int>(c);
-    }
-  }
-  std::map<std::pair<std::size_t, StatePlace>, std::vector<std::size_t>> alike;
-  for (std::size_t c = 0; c < choices.size(); ++c) {
-    if (choices[c].by_stage || offload[choices[c].offload].layers > 0) continue;
-    alike[{choices[c].recompute, choices[c].state}].push_back(c);
-  }
-  for (const auto& [key, list] : alike) {
-    std::uint32_t every = 0;
-    for (const std::size_t c : list) every |= offload[choices[c].offload].modules;
-    const auto most = std::ranges::find_if(
-        list, [&](std::size_t c) { return offload[choices[c].offload].modules == every; });
-    if (most == list.end()) continue;
-    for (const std::size_t c : list) choices[c].most = static_cast<int>(*most);
-  }
-}
 
 const std::vector<LayerSavings>& BoundTable::savings_of_layers(const PlanParts& parts,
                                                                const CountedLayers& counted) {
@@ -144,93 +33,6 @@ const std::vector<LayerSavings>& BoundTable::savings_of_layers(const PlanParts& 
     return list;
   });
 }
-
-// What the kinds of chunks save and cost.
-struct BoundTable::ChunkTables {
-  std::vector<double> saved;  // bytes without recompute and offload, by kind
-  std::vector<std::vector<CountedSavings>> layers;  // of a kind
-  std::vector<ChunkSavings> recomputed;  // [way to recompute][kind]; bytes of whole layers alone
-
-  [[nodiscard]] std::size_t kinds() const { return saved.size(); }
-  [[nodiscard]] Seconds longer(std::size_t way, std::size_t kind) const {
-    return recomputed[way * kinds() + kind].longer;
-  }
-};
-
-BoundTable::ChunkTables BoundTable::chunk_tables(const Shape& shape, const Layers& layers,
-                                                 const std::vector<LayerSavings>& savings,
-                                                 const ChoiceWays& ways) {
-  ChunkTables tables;
-  for (const Counts& counts : shape.kinds) {
-    std::vector<CountedSavings>& chunk = tables.layers.emplace_back();
-    double& saved = tables.saved.emplace_back();
-    for (const auto& [i, count] : counts) {
-      chunk.push_back({i, savings[i], layers[i], layers[i].waits, count});
-      saved += static_cast<double>(layers[i].saved) * count;
-    }
-  }
-  for (const RecomputeWay& way : ways.recompute) {
-    for (const auto& chunk : tables.layers) {
-      tables.recomputed.push_back(way.full ? of_whole_layers(chunk, way)
-                                           : ChunkSavings{0, longer_by_modules(chunk, way.parts)});
-    }
-  }
-  return tables;
-}
-
-// What one choice keeps at least in the kinds of chunks, and how long its copies to the host and
-// back take at least. Cheap where the way to recompute is that of the choice before.
-class BoundTable::ChoiceBytes {
- public:
-  ChoiceBytes(const ChunkTables& chunks, const ChoiceWays& ways, std::size_t layers)
-      : kept(chunks.kinds()), copies(chunks.kinds()), chunks_(chunks), ways_(ways),
-        left_(layers), sent_(layers) {}
-
-  void set(const ChoiceWays::Choice& choice) {
-    const RecomputeWay& again = ways_.recompute[choice.recompute];
-    if (choice.recompute != recompute_) drop(again);
-    recompute_ = choice.recompute;
-    const OffloadWay& sent = ways_.offload[choice.offload];
-    for (const auto& chunk : chunks_.layers) {
-      for (const CountedSavings& l : chunk) {
-        double& bytes = sent_[l.layer] = 0;
-        for (const SavedBytes& b : left_[l.layer].maybe) {
-          if ((b.offload & sent.modules) != 0) bytes += static_cast<double>(b.bytes);
-        }
-      }
-    }
-    for (std::size_t k = 0; k < kept.size(); ++k) {
-      double gone = chunks_.recomputed[choice.recompute * kept.size() + k].bytes, whole = 0;
-      Seconds copied;
-      for (const CountedSavings& l : chunks_.layers[k]) {
-        gone += (left_[l.layer].dropped + sent_[l.layer]) * l.count;
-        whole = std::max(whole, static_cast<double>(l.savings.whole));
-        // What is recomputed as a whole may not be sent.
-        if (!again.full) copied += l.savings.copy_time(sent_[l.layer]) * (2 * l.count);
-      }
-      kept[k] = std::max(0.0, chunks_.saved[k] - gone - whole * sent.layers);
-      copies[k] = copied;
-    }
-  }
-
-  std::vector<double> kept;     // bytes, by kind
-  std::vector<Seconds> copies;  // of both passes of a microbatch, by kind
-
- private:
-  void drop(const RecomputeWay& again) {
-    for (const auto& chunk : chunks_.layers) {
-      for (const CountedSavings& l : chunk) {
-        left_[l.layer] = left_of(l.savings, again.full ? 0 : again.parts);
-      }
-    }
-  }
-
-  const ChunkTables& chunks_;
-  const ChoiceWays& ways_;
-  std::size_t recompute_ = std::numeric_limits<std::size_t>::max();
-  std::vector<LeftOfLayer> left_;  // by layer
-  std::vector<double> sent_;       // bytes, by layer
-};
 
 // A stage of the plan that recomputes nothing. The times are earliest times.
 struct BoundTable::StageSums {
@@ -304,8 +106,7 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
                                : std::numeric_limits<double>::infinity());
   const Sources from{.shape = shape, .layers = layers, .host = &ordered.cuda_graph,
                      .near = cutoff};
-  const ChunkTables chunks =
-      chunk_tables(shape, layers, savings_of_layers(parts, *shape.counted), ways);
+  const ChunkTables chunks(shape.kinds, layers, savings_of_layers(parts, *shape.counted), ways);
   const std::vector<StageSums> stages = sum_stages(plan, order, from);
   const Pipeline base = pipeline(plan, from);
   const bool straight = plan.schedule == PipelineSchedule::one_f_one_b;

@@ -20,6 +20,14 @@ enum class BoundScope {
   setting  // for exactly this plan
 };
 
+// Which of a model's layers that differ there are, by their numbers, and how often each.
+struct LayerCount {
+  std::size_t layer;
+  int count;
+  bool operator==(const LayerCount&) const = default;
+};
+using LayerCounts = std::vector<LayerCount>;  // by layer
+
 // One layer for one microbatch. Arrays are indexed by Pass.
 struct LayerBound {
   Seconds time[2];

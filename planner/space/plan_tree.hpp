@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "planner/bounds/choice_bounds.hpp"
+#include "planner/bounds/choice_ways.hpp"
 #include "planner/problem.hpp"
 #include "planner/search_config.hpp"
 #include "planner/space/memory_tree.hpp"

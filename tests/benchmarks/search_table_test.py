@@ -53,6 +53,8 @@ class SearchTable(unittest.TestCase):
         self.assertIn("nothing fits |", text)
         self.assertIn("+10.0% |", text)
         self.assertIn(f"{2 * len(clusters)} requests, {len(clusters)} with a plan, {len(clusters)} proven", text)
+        self.assertIn(f"after 1 s 0 of {len(clusters)} within 3% of the end, 10.0% slower at most", text)
+        self.assertIn(f"{len(clusters)} for which nothing fits", text)
 
     def test_goes_on_where_it_was_stopped(self):
         self.run_table("--first", "3")
@@ -63,7 +65,11 @@ class SearchTable(unittest.TestCase):
         self.assertEqual(len(search_table.known(self.out)), len(self.called()) // 2)
 
     def test_what_is_spread_is_spread_over_all(self):
-        self.assertEqual(search_table.spread(list(range(10)), 2), [0, 5])
+        requests = search_table.all_requests(search_table.GPUS)
+        drawn = search_table.spread(requests, 100)
+        for field in ("gpus", "cluster"):
+            self.assertEqual({r[field] for r in drawn}, {r[field] for r in requests})
+        self.assertEqual(search_table.spread(requests, 40), drawn[:40])
         self.assertEqual(search_table.spread(list(range(3)), 0), [0, 1, 2])
 
     def test_results_are_lines_of_json(self):
