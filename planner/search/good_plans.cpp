@@ -12,7 +12,8 @@ namespace pleat {
 namespace {
 
 constexpr std::size_t kSample = 3072;  // meshes
-constexpr std::size_t kMeshes = 48;    // of them, with all memory choices
+constexpr std::size_t kOwnSetting = 768;  // of them, each with a setting
+constexpr std::size_t kMeshes = 48;       // of these, with all memory choices
 // Plans priced: of the meshes at first, of the best one's settings, of the others' settings, and of
 // a mesh's memory choices.
 constexpr std::size_t kFirst = 32, kOfBest = 32, kFavourites = 6, kChoices = 6;
@@ -80,13 +81,13 @@ class GoodPlans {
   }
 
   void price_first(const std::vector<Bounded>& meshes, bool leanest) {
-    price(some_of_each(fitting_choices(meshes, leanest), kOfMesh, kOfDegrees), kFirst);
+    price(some_of_each(fitting_choices(meshes, leanest, 4 * kOfMesh), kOfMesh, kOfDegrees), kFirst);
   }
 
   void price_choices(std::size_t many) {
     std::vector<Bounded> list;
     for (std::size_t i = 0; i < std::min(many, best_.size()); ++i) {
-      std::vector<Bounded> own = fitting_choices({{best_[i].node, {}}}, false);
+      std::vector<Bounded> own = fitting_choices({{best_[i].node, {}}}, false, 4 * kChoices);
       if (own.size() > kChoices) own.resize(kChoices);
       std::ranges::move(own, std::back_inserter(list));
     }
@@ -131,12 +132,18 @@ class GoodPlans {
   // The meshes with the smallest bounds whose state fits, each with one setting.
   std::vector<Bounded> meshes(const std::vector<std::int16_t>& favourites) {
     const std::size_t all = tree_.space.meshes.size(), count = std::min(kSample, all);
-    std::vector<Node> nodes(count);
+    std::vector<Bounded> sample(count);
     workers_.for_each(count, [&](std::size_t i) {
       const auto mesh = static_cast<std::int32_t>(i * all / count);
-      nodes[i] = node_of(mesh, -1, 0);
-      if (opener_.bounds().mesh(mesh).peak_bytes > usable_) return;
-      nodes[i] = node_of(mesh, setting_of(nodes[i], favourites), 0);
+      sample[i] = {node_of(mesh, -1, 0), opener_.bounds().mesh(mesh)};
+    });
+    std::erase_if(sample, [&](const Bounded& b) { return b.bounds.peak_bytes > usable_; });
+    sort_by_time(sample);
+    if (sample.size() > kOwnSetting) sample.resize(kOwnSetting);
+    std::vector<Node> nodes(sample.size());
+    workers_.for_each(sample.size(), [&](std::size_t i) {
+      const Node& mesh = sample[i].node;
+      nodes[i] = node_of(mesh.mesh, setting_of(mesh, favourites), 0);
     });
     std::erase_if(nodes, [](const Node& n) { return n.setting < 0; });
     std::vector<Bounded> list = some_of_each(bounded(nodes, false), 1, kOfDegrees);
@@ -145,19 +152,24 @@ class GoodPlans {
   }
 
   // Of each mesh and way to recompute the first choice that fits, going by bounds, or the one that
-  // needs least memory.
-  std::vector<Bounded> fitting_choices(const std::vector<Bounded>& meshes, bool leanest) {
+  // needs least memory; of each mesh the first `most` by the bounds of all choices at once.
+  std::vector<Bounded> fitting_choices(const std::vector<Bounded>& meshes, bool leanest,
+                                       std::size_t most) {
     std::vector<Node> nodes;
     for (const Bounded& mesh : meshes) {
       std::map<std::pair<std::size_t, StatePlace>, int> choices;
-      collect(0, *opener_.bounds().by_choice(mesh.node, kAny), choices);
+      const auto bounds = opener_.bounds().by_choice(mesh.node, kAny);
+      collect(0, *bounds, choices);
+      std::vector<Bounded> own;
       for (auto& [way, m] : choices) {
-        const int most = tree_.ways_as_needed.choices[static_cast<std::size_t>(m)].most;
-        if (leanest && most >= 0) m = most;
+        const int leanest_of_way = tree_.ways_as_needed.choices[static_cast<std::size_t>(m)].most;
+        if (leanest && leanest_of_way >= 0) m = leanest_of_way;
         const Node node =
             node_of(mesh.node.mesh, mesh.node.setting, static_cast<std::int16_t>(m));
-        if (valid(node)) nodes.push_back(node);
+        if (valid(node)) own.push_back({node, (*bounds)[static_cast<std::size_t>(m)]});
       }
+      sort_by_time(own);
+      for (const Bounded& b : own | std::views::take(most)) nodes.push_back(b.node);
     }
     return bounded(nodes, true);
   }
