@@ -112,7 +112,7 @@ struct PlanTree {
   MemoryTree memory;  // of `choices`
   ChoiceWays ways;    // of `choices`, each by itself
   ChoiceWays ways_as_needed;
-  ChoiceWays ways_of_most;  // of each choice that no other one saves more than, stages alike
+  ChoiceWays ways_of_most;  // of the choices that send all they may; none is by stage
   std::int16_t least_memory =
       0;                   // the choice that recomputes every layer by itself; 0: there is none
   double least_saved =

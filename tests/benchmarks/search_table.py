@@ -8,7 +8,8 @@ the plan is that it has after one second.
 
 Each request is searched twice: with a limit of one second, and with --limit. A line of JSON is appended to FILE after
 each request, so the same command goes on where it was stopped. --first N takes N requests drawn from all of them, the
-first of one shuffled list: --first 200 goes on with those of --first 100. At the end the table of what FILE has is printed. Run it on an idle machine: limits are wall time."""
+first of one shuffled list: --first 200 goes on with those of --first 100. At the end the table of what FILE has is
+printed. Run it on an idle machine: limits are wall time."""
 import argparse
 import json
 import os
