@@ -39,7 +39,10 @@ struct RecomputeChoice {
 struct SearchConfig {
   int gpus = 1;
   Runtime runtime = Runtime::megatron;
-  int top = 5;
+  int top = 5;  // plans to list
+  // Of them so many, the first ones, are certain to be the best where a search takes long. The
+  // others are then the best that were priced: better ones may be missing. 0: all are certain.
+  int certain = 0;
   bool robust = false;  // ranked by the upper end of the prediction band instead of its middle
   // Plans whose value (value_of) is above this are of no interest: other searches have found better
   // ones.
@@ -99,6 +102,7 @@ struct SearchConfig {
   double time_limit = 0;              // seconds; 0: none
   std::int64_t max_evaluations = 0;   // estimates; 0: no limit, negative: none is left
   int max_rounds = 0;                 // of 128 nodes each; 0: none
+  bool tells_nearest = true;  // SearchResult::nearest, where nothing fits
   // Estimates for plans outside of the space that differ in a field or two from those that were
   // found (neighbours/neighbours.hpp); 0: none.
   std::int64_t neighbours = 3000;
@@ -106,6 +110,12 @@ struct SearchConfig {
   double patience =
       0.5;  // seconds without a plan after which `progress` is shown some plan that fits
 };
+
+// How many plans a search lists, and how many of them are certain.
+[[nodiscard]] inline int listed_plans(const SearchConfig& c) { return std::max(1, c.top); }
+[[nodiscard]] inline int certain_plans(const SearchConfig& c) {
+  return c.certain > 0 ? std::min(c.certain, listed_plans(c)) : listed_plans(c);
+}
 
 // Bytes of a GPU that a plan may use.
 [[nodiscard]] inline std::int64_t usable_bytes(const ClusterSpec& cluster, const SearchConfig& c) {

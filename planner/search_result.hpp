@@ -3,6 +3,7 @@
 // What a search answers: plans with their estimates, what became of all others, and what is proven.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -49,6 +50,9 @@ enum class Objective : std::uint8_t { step, step_of_sizes, gpu_time };
 struct SearchResult {
   // Smallest value (value_of) first, at most `top`, plans that are really different.
   std::vector<Candidate> best;
+  // Of the space's plans in `best` so many, the first ones, are certain: none is missing before
+  // them (SearchConfig::certain).
+  int certain = 0;
   // Slower pipelines that may become some of the best with another layout (layout_polish.hpp):
   // smallest value first, at most `top`, counted as "slower".
   std::vector<Candidate> spares;
@@ -57,7 +61,7 @@ struct SearchResult {
   // `best`, or in `rejected` under the name of the rule of plans that it breaks, or one of these:
   //   memory       it does not fit on the GPU
   //   host-memory  it offloads more than a node holds
-  //   time-bound   its bound is above the slowest of `best`
+  //   time-bound   its bound is above the slowest certain one of `best`
   //   no-effect    it differs from another plan only in flags that have no effect here
   //   over-saving  it saves memory although the setting fits without, or although a plan of its
   //                mesh that saves less is as fast
@@ -93,6 +97,11 @@ struct SearchResult {
   // By what part of its value the first of `best` may be above the optimum; 0 if there is none.
   [[nodiscard]] double gap() const;
 };
+
+// How many of `best`, the first ones, are certain to be the best of the space.
+[[nodiscard]] inline int certain_listed(const SearchResult& r) {
+  return std::min(r.certain, static_cast<int>(r.best.size()));
+}
 
 // Shortens the list to `most` plans. The others count as slower, as in a search with `top` =
 // `most`.

@@ -102,6 +102,7 @@ void add_pass(LayerWork& work, const LayerProgram& layer, Pass pass, const Bindi
       if (const int half = half_of(layer, pass, i); half >= 0) work.halves[half] += time;
     }
     if (ops[i].kind == OpKind::send) work.send = std::max(work.send, priced.costs[i].time);
+    if (priced.ops[i].stream == Stream::copy) work.copies[p] += time;
     if (is_token_exchange(ops[i])) {
       work.exchanges[p] += time;
     } else if (ops[i].stream == Stream::compute) {

@@ -40,6 +40,8 @@ struct LayerWork {
   Seconds in_order[2];
   Seconds busy[2];       // of that, the operations themselves, without waits
   Seconds exchanges[2];  // of experts; they do not overlap each other
+  // To and from host memory, and of sharded weights and gradients; nor do these.
+  Seconds copies[2];
   Seconds halves[2];     // of compute: input and weight gradients, where the backward pass is split
   Seconds send;          // the slower of what it sends to its neighbours
   std::int64_t saved = 0;  // bytes that the forward pass leaves behind

@@ -184,7 +184,7 @@ void change_one_by_one(const ImproveOptions& o, const Estimator& price, const Jo
 // Towards what the framework runs; what its file cannot say all the same is left out behind.
 void pin_framework(const Job& read, SearchConfig& search) {
   if (!read.keyed || read.keyed->target() == interop::Target::megatron) return;
-  search.top = 40;
+  search.top = search.certain = 40;
   search.offload = false;
   search.pin<"dispatcher">() = {Dispatcher::alltoall};
   search.pin<"etp">() = 1;

@@ -57,13 +57,14 @@ PlanGoal goal_of(const ObjectiveOptions& o) {
 }
 
 // More plans are ranked than shown where a recipe's place, a page or what would change the answer
-// asks for it; and always so many that the neighbours of few shown plans are those of many.
-int plans_to_rank(const FindPlanOptions& o) {
-  int plans = std::max(o.search.top, SearchOptions{}.top);
-  if (!o.compare.empty() || !o.plan_file.empty() || !o.html_file.empty())
-    plans = std::max(plans, kRanked);
-  if (tells_sensitivity(o)) plans = std::max(plans, static_cast<int>(kPricedAgain));
-  return plans;
+// asks for it, and all of them are certain then. Always so many that the neighbours of few shown
+// plans are those of many.
+void rank_plans(const FindPlanOptions& o, SearchConfig& c) {
+  c.top = std::max(o.search.top, SearchOptions{}.top);
+  const bool place = !o.compare.empty() || !o.plan_file.empty() || !o.html_file.empty();
+  if (place) c.top = std::max(c.top, kRanked);
+  if (tells_sensitivity(o)) c.top = std::max(c.top, static_cast<int>(kPricedAgain));
+  if (place || tells_sensitivity(o)) c.certain = c.top;
 }
 
 PlanRequest request_of(const FindPlanOptions& o, const SearchConfig& asked,
@@ -73,7 +74,7 @@ PlanRequest request_of(const FindPlanOptions& o, const SearchConfig& asked,
                       .slack = o.objective.slack,
                       .fewest_gpus = o.objective.min_gpus,
                       .front = o.objective.pareto};
-  request.search.top = plans_to_rank(o);
+  rank_plans(o, request.search);
   request.search.progress = [hooks](const SearchProgress& p) {
     if (hooks.show) hooks.show(p);
     return hooks.goes_on();

@@ -173,6 +173,7 @@ SearchConfig search_config(const SearchOptions& o, const NumericsQuestion& forma
   c.recompute = !o.no_recompute;
   c.offload = !o.no_offload;
   c.top = o.top;
+  c.certain = o.certain;
   c.threads = o.threads;
   c.time_limit = o.time_limit;
   c.max_evaluations = o.max_evaluations;

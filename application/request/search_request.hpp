@@ -28,6 +28,7 @@ struct SearchOptions {
   bool robust = false;
   bool no_recompute = false, no_offload = false;
   int top = 5;
+  int certain = 1;  // of those so many, the first ones (SearchConfig::certain)
   int threads = 0;
   double time_limit = 0;             // seconds; 0: none
   std::int64_t max_evaluations = 0;  // 0: none

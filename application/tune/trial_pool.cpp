@@ -44,7 +44,7 @@ bool megatron_runs(const Target& t, const Plan& plan) {
 }  // namespace
 
 TrialPool find_trial_pool(const Target& t, SearchConfig config) {
-  config.top = kPlansRanked;
+  config.top = config.certain = kPlansRanked;
   progress(fmt::format("searching plans of {} on {} x {}", t.model.name, t.gpus, t.cluster.name));
   SearchResult result = search(t, config);
   progress("");

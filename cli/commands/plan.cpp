@@ -64,6 +64,12 @@ void add_plan_command(CLI::App& app, Action& action) {
       ->capture_default_str()
       ->check(in_range(1, 10'000));
   command
+      ->add_option("--certain", o->search.certain,
+                   "How many of them, the first ones, are proven to be the best; the others are "
+                   "good ones that were met on the way. More takes longer")
+      ->capture_default_str()
+      ->check(in_range(1, 10'000));
+  command
       ->add_option(
           "--compare", o->compare,
           "A recipe to price beside the winner, as \"tp=1,pp=2,vpp=8,ep=32\", or a plan file; may "

@@ -19,11 +19,11 @@ constexpr int kClockGrid = 8;
 
 constexpr std::size_t kLayersKept = 80'000;  // about 1 KB each
 
-// Whether the exchanges of experts take no longer than all else in every layer: then a bound that
-// counts them instead is no tighter.
-bool exchanges_hide(const std::vector<LayerBound>& layers) {
-  return std::ranges::all_of(layers, [](const LayerBound& l) {
-    return l.exchanges[0] <= l.time[0] && l.exchanges[1] <= l.time[1];
+// Whether what runs beside takes no longer than all else in every layer: then a bound that counts
+// it instead is no tighter.
+bool hides(const std::vector<LayerBound>& layers, Seconds (LayerBound::*beside)[2]) {
+  return std::ranges::all_of(layers, [&](const LayerBound& l) {
+    return (l.*beside)[0] <= l.time[0] && (l.*beside)[1] <= l.time[1];
   });
 }
 
@@ -83,9 +83,9 @@ std::vector<ChunkBound> BoundTable::layer_times(const Sources& from) const {
                                                           *from.host, problem_.profile);
     ChunkBound& time = times.emplace_back();
     for (std::size_t p = 0; p < 2; ++p) {
-      time.pass[p] = (from.exchanges ? layer.exchanges[p] : layer.time[p]) +
+      time.pass[p] = (from.beside != nullptr ? (layer.*from.beside)[p] : layer.time[p]) +
                      host * (p == 0 ? 1.0 / 3 : 2.0 / 3);
-      if (from.exchanges) continue;
+      if (from.beside != nullptr) continue;
       time.alone[p] = layer.alone[p];
       time.half[p] = layer.half[p] + host * (1.0 / 3);
     }
@@ -330,14 +330,22 @@ Seconds BoundTable::exchange(const Plan& reference, const StateChoices& state, S
   return at_highest_clock(
       parts, ordered, ordered, BoundScope::family, cutoff, compiled,
       [&](const Layers& layers, Seconds near) {
-        Sources from{.shape = shape, .layers = layers, .host = &ordered.cuda_graph,
-                     .near = near};
-        const Seconds time = least_step(ordered, state, parts, from);
-        if (time > cutoff || exchanges_hide(layers)) return time;
-        from.exchanges = true;
-        from.near = Seconds(0);
-        return std::max(time, least_step(ordered, state, parts, from));
+        return longest(
+            {.shape = shape, .layers = layers, .host = &ordered.cuda_graph, .near = near}, cutoff,
+            [&](const Sources& from) { return least_step(ordered, state, parts, from); });
       });
+}
+
+template <class StepOf>
+Seconds BoundTable::longest(Sources from, Seconds cutoff, const StepOf& step_of) {
+  Seconds time = step_of(from);
+  from.near = Seconds(0);
+  for (const auto beside : {&LayerBound::exchanges, &LayerBound::copies}) {
+    if (time > cutoff || hides(from.layers, beside)) continue;
+    from.beside = beside;
+    time = std::max(time, step_of(from));
+  }
+  return time;
 }
 
 PlanBounds BoundTable::family(const Plan& plan, Seconds cutoff) {
@@ -370,13 +378,9 @@ Seconds BoundTable::family_step(const Plan& ordered, const PlanParts& parts, con
   return at_highest_clock(
       parts, ordered, plan, BoundScope::family, cutoff, compiled,
       [&](const Layers& layers, Seconds near) {
-        Sources from{.shape = shape, .layers = layers, .host = &ordered.cuda_graph,
-                     .near = near};
-        const Seconds time = step(plan, parts, from);
-        if (time > cutoff || exchanges_hide(layers)) return time;
-        from.exchanges = true;
-        from.near = Seconds(0);
-        return std::max(time, step(plan, parts, from));
+        return longest(
+            {.shape = shape, .layers = layers, .host = &ordered.cuda_graph, .near = near}, cutoff,
+            [&](const Sources& from) { return step(plan, parts, from); });
       });
 }
 

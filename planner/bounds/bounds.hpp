@@ -140,7 +140,8 @@ class BoundTable {
     const Shape& shape;
     const Layers& layers;
     const CudaGraph* host = nullptr;  // added
-    bool exchanges = false;           // of experts instead of time
+    // Counted instead of LayerBound::time, if any: its `exchanges` or `copies`.
+    Seconds (LayerBound::*beside)[2] = nullptr;
     bool passes = false;  // `layers` are the plan's own: passes hide only what they take
     // The bound is of one plan and not of all groups of microbatches up to the plan's.
     bool one_group = false;
@@ -171,6 +172,9 @@ class BoundTable {
   [[nodiscard]] StageWeights weights_of(const Counts& stage, bool whole, const Layers&) const;
   [[nodiscard]] Seconds own_step(const Plan& layers_of, const PlanParts& of_those, const Plan&,
                                  Seconds cutoff, bool passes, CompiledLayers&);
+  // The longer of `from` and of each thing that may run beside all the rest; `step_of(sources)`.
+  template <class StepOf>
+  [[nodiscard]] static Seconds longest(Sources from, Seconds cutoff, const StepOf& step_of);
   [[nodiscard]] Seconds family_step(const Plan& ordered, const PlanParts& of_that, const Plan&,
                                     Seconds cutoff);
   // Bytes of a stage's state, and what more is there while it is on the GPU for the step.

@@ -175,7 +175,10 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
     bound.matrix = work.matrix;
     for (int p = 0; p < 2; ++p) {
       bound.time[p] = scope == BoundScope::mesh ? work.compute[p] : work.in_order[p];
-      if (scope == BoundScope::family) bound.exchanges[p] = work.exchanges[p];
+      if (scope == BoundScope::family) {
+        bound.exchanges[p] = work.exchanges[p];
+        bound.copies[p] = work.copies[p];
+      }
       bound.half[p] = work.halves[p];
     }
     if (scope == BoundScope::family) bound.waits = work.in_order[1] - work.busy[1];

@@ -31,7 +31,9 @@ using LayerCounts = std::vector<LayerCount>;  // by layer
 // One layer for one microbatch. Arrays are indexed by Pass.
 struct LayerBound {
   Seconds time[2];
-  Seconds exchanges[2];    // expert exchanges, which may run beside all the rest; for a family
+  // For a family: what may run beside all the rest, but one after the other: expert exchanges;
+  // copies to and from host memory with the exchanges of sharded weights and gradients.
+  Seconds exchanges[2], copies[2];
   // How much more a pass takes in a slot that is not paired and whose backward pass is not split.
   Seconds alone[2];
   Seconds half[2];         // input gradients and weight gradients of a split backward pass

@@ -122,7 +122,7 @@ class NeighbourSearch {
 
   // What was found counts as enumerated: it is none of the plans that were.
   void list_anew(std::vector<Candidate> found, bool every) {
-    const std::size_t most = static_cast<std::size_t>(std::max(1, config_.top));
+    const std::size_t most = static_cast<std::size_t>(listed_plans(config_));
     result_.enumerated += static_cast<std::int64_t>(found.size());
     std::vector<Plan> proven;
     for (std::size_t i = 0; i < result_.best.size(); ++i) {

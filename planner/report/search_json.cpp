@@ -188,6 +188,7 @@ JsonValue certificate_json(const SearchResult& result, const Problem& problem,
       .set("numerics_searched", counted(result.numerics_searched))
       .set("numerics_possible", counted(result.numerics_possible))
       .set("optimal", result.optimal)
+      .set("certain_plans", result.optimal ? certain_listed(result) : 0)
       .set("bound_s", JsonValue::finite(result.bound.base()))
       .set("gap", result.best.empty() ? JsonValue() : JsonValue::finite(result.gap()))
       .set("layout_bound_s", std::move(layouts))

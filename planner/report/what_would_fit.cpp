@@ -44,6 +44,7 @@ class ChangeFinder {
     SearchConfig config = rest_of_limits(changed.config, seconds_, priced_);
     config.top = 1;
     config.max_rounds = kRoundsOfAChange;
+    config.tells_nearest = false;
     if (config.progress) {
       config.progress = [&](const SearchProgress& p) {
         stopped_ = stopped_ || !asked_.config.progress(p);

@@ -8,13 +8,15 @@
 namespace pleat {
 
 std::size_t BestList::most() const {
-  return static_cast<std::size_t>(std::max(1, tree_.config.top));
+  return static_cast<std::size_t>(listed_plans(tree_.config));
 }
 
 Seconds BestList::cutoff() const {
   std::size_t listed = 0;
   for (const Known& k : known_) {
-    if (!k.close_to_listed && ++listed == most()) return std::min(tree_.config.not_above, value(k));
+    if (!k.close_to_listed && ++listed == certain_) {
+      return std::min(tree_.config.not_above, value(k));
+    }
   }
   return tree_.config.not_above;
 }

@@ -16,11 +16,14 @@ class BestList {
  public:
   // `gpu_bytes`: of a GPU's memory.
   BestList(const PlanTree& tree, double gpu_bytes)
-      : tree_(tree), close_bytes_(kCloseMemory * gpu_bytes) {}
+      : tree_(tree), close_bytes_(kCloseMemory * gpu_bytes), certain_(most()) {}
 
-  // The largest value (value_of) with which a plan can still be listed. While there is room, that
-  // is SearchConfig::not_above. It can rise: one new plan may replace several.
+  // The largest value (value_of) that is of interest: that of the last listed plan which is to be
+  // certain. While there are fewer, that is SearchConfig::not_above. It can rise: one new plan may
+  // replace several.
   [[nodiscard]] Seconds cutoff() const;
+  // From now on plans after the first `count` are listed if they turn up.
+  void be_certain_of(int count) { certain_ = static_cast<std::size_t>(count); }
   // Why a plan of `node` with this value or a larger one cannot be listed: "variant" if a variant
   // of it is known that is as good, "over-saving" if a plan of the same mesh is as good and saves
   // less memory; null if it can.
@@ -61,6 +64,7 @@ class BestList {
 
   const PlanTree& tree_;
   double close_bytes_;
+  std::size_t certain_;
   std::vector<Known> known_;  // best first
   std::vector<Known> spares_;
   int meshes_ = 0;            // numbered so far

@@ -6,14 +6,11 @@
 #include <cmath>
 
 namespace pleat {
-namespace {
 
 bool same_mesh(const Plan& a, const Plan& b) {
   return a.precision == b.precision && a.attention == b.attention && a.expert == b.expert &&
          a.vpp == b.vpp && a.schedule == b.schedule && a.micro_batch == b.micro_batch;
 }
-
-}  // namespace
 
 bool variants(const Plan& a, const Plan& b) {
   return same_mesh(a, b) && a.recompute == b.recompute && a.recompute_full == b.recompute_full &&

@@ -11,6 +11,8 @@ namespace pleat {
 // their memory by less than this part of a GPU's. Of close plans only the best is listed.
 inline constexpr double kCloseValue = 0.005, kCloseMemory = 0.05;
 
+// Whether the plans have the same degrees, chunks a rank, order of the pipeline and microbatch.
+[[nodiscard]] bool same_mesh(const Plan&, const Plan&);
 // Whether the plans differ at most in the optimizer's formats, in flags and in the layout.
 [[nodiscard]] bool variants(const Plan&, const Plan&);
 

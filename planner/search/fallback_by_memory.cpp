@@ -80,10 +80,10 @@ Tried try_mesh(const PlanTree& tree, NodeOpener& opener, std::int32_t mesh,
     node.memory = choice;
     Plan plan = tree.plan_of(node);
     if (tree.memory_repeats_another(node) || tree.broken_rule(plan) != nullptr) continue;
-    Opened opened = opener.open(node, Seconds(std::numeric_limits<double>::infinity()));
+    Priced priced = opener.price_one(node);
     ++tried.priced;
-    if (!opened.priced.front().fits) continue;
-    tried.plan = Candidate{std::move(plan), std::move(opened.priced.front().estimate)};
+    if (!priced.fits) continue;
+    tried.plan = Candidate{std::move(plan), std::move(priced.estimate)};
     break;
   }
   return tried;

@@ -50,7 +50,9 @@ class FixedSearch::Search {
         own_(known != nullptr ? nullptr
                               : std::make_unique<PlanPrices>(problem, config.runtime)),
         opener_(tree_, known != nullptr ? *known : *own_, problem.cluster, usable_),
-        best_(tree_, problem.cluster.gpu.memory.base()) {}
+        best_(tree_, problem.cluster.gpu.memory.base()) {
+    result_.certain = listed_plans(config);
+  }
 
   // Returns false if a limit came first; then no mesh counts as bounded.
   bool bound_meshes() {
@@ -105,14 +107,15 @@ class FixedSearch::Search {
     result_.best = std::move(taken.best);
     result_.spares = std::move(taken.spares);
     result_.stage_ways = tree_.stage_ways();
-    if (!result_.optimal) list_good();
+    if (result_.optimal) list_others();
+    else list_good();
     result_.robust = config_.robust;
     result_.not_tried = not_tried(tree_.problem.model, tree_.problem.cluster, config_);
     result_.most_bytes = config_.most_bytes;
     if (!result_.best.empty()) {
       const Seconds value = value_of(result_.best.front().estimate, config_.robust);
       result_.bound = result_.optimal ? value : std::min(value, result_.bound);
-    } else if (result_.optimal && std::isinf(config_.not_above.base())) {
+    } else if (result_.optimal && config_.tells_nearest && std::isinf(config_.not_above.base())) {
       find_nearest();
     }
     result_.seconds = seconds();
@@ -284,17 +287,19 @@ class FixedSearch::Search {
   }
 
   void use_good() {
+    result_.certain = certain_plans(config_);
+    best_.be_certain_of(result_.certain);
     look_for_good();
     if (good_.empty()) return;
-    if (good_.size() >= listed()) {
-      good_cutoff_ = value_of(good_[listed() - 1].estimate, config_.robust);
+    const auto certain = static_cast<std::size_t>(result_.certain);
+    if (good_.size() >= certain) {
+      good_cutoff_ = value_of(good_[certain - 1].estimate, config_.robust);
     }
     hold_all_but(good_);
-    good_.clear();
   }
 
   [[nodiscard]] std::size_t listed() const {
-    return static_cast<std::size_t>(std::max(1, config_.top));
+    return static_cast<std::size_t>(listed_plans(config_));
   }
 
   // The grids of the first good plans are searched before the others, which leaves fewer of these
@@ -327,6 +332,33 @@ class FixedSearch::Search {
     looked_for_any_ = true;
     any_ = fallback_by_memory(tree_, opener_, workers_, usable_, result_.fallback_priced);
     if (any_ && value_of(any_->estimate, config_.robust) > config_.not_above) any_.reset();
+  }
+
+  // Good plans of meshes of which the search has listed none.
+  void list_others() {
+    if (result_.certain == listed_plans(config_)) return;
+    std::vector<Candidate>& best = result_.best;
+    const auto value = [&](const Candidate& c) { return value_of(c.estimate, config_.robust); };
+    for (GoodPlan& good : good_) {
+      Candidate other{tree_.plan_of(good.node), std::move(good.estimate)};
+      const bool full = best.size() == listed();
+      if (value(other) > (full ? value(best.back()) : config_.not_above)) break;
+      if (std::ranges::any_of(best, [&](const Candidate& c) {
+            return same_mesh(c.plan, other.plan);
+          })) {
+        continue;
+      }
+      if (full) best.pop_back();
+      count_again(full ? "slower" : nullptr);
+      const auto at = std::ranges::upper_bound(best, value(other), {}, value);
+      best.insert(at, std::move(other));
+    }
+  }
+
+  // A plan that a bound has cut off is listed; another one is not, for this reason, if any.
+  void count_again(const char* rule) {
+    if (--result_.rejected["time-bound"] == 0) result_.rejected.erase("time-bound");
+    if (rule != nullptr) ++result_.rejected[rule];
   }
 
   // Of a search that was cut off: the good plan is listed if the search has found none as good.
@@ -408,7 +440,7 @@ class FixedSearch::Search {
   bool bounded_ = false;  // the meshes have bounds
   Seconds least_ = kNever;  // the smallest of these
   bool looked_for_good_ = false, looked_for_any_ = false;
-  std::vector<GoodPlan> good_;  // best first; until they are used
+  std::vector<GoodPlan> good_;  // best first
   Seconds good_cutoff_ = kNever;
   std::optional<Candidate> any_;  // a good plan, or one that fits, before the search has found it
   SearchResult result_;

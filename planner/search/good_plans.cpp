@@ -221,16 +221,14 @@ class GoodPlans {
 
   // Prices the first `most` nodes. Returns those that fit, with their values.
   std::vector<std::pair<Node, Seconds>> price(const std::vector<Bounded>& list, std::size_t most) {
-    std::vector<Opened> opened(std::min(most, list.size()));
-    workers_.for_each(opened.size(),
-                      [&](std::size_t i) { opened[i] = opener_.open(list[i].node, kAny); });
-    priced_ += static_cast<std::int64_t>(opened.size());
+    std::vector<Priced> all(std::min(most, list.size()));
+    workers_.for_each(all.size(), [&](std::size_t i) { all[i] = opener_.price_one(list[i].node); });
+    priced_ += static_cast<std::int64_t>(all.size());
     std::vector<std::pair<Node, Seconds>> fitting;
-    for (std::size_t i = 0; i < opened.size(); ++i) {
-      Priced& priced = opened[i].priced.front();
+    for (Priced& priced : all) {
       if (!priced.fits) continue;
-      fitting.emplace_back(list[i].node, value(priced.estimate));
-      enter({list[i].node, std::move(priced.estimate)});
+      fitting.emplace_back(priced.node, value(priced.estimate));
+      enter({priced.node, std::move(priced.estimate)});
     }
     std::ranges::stable_sort(best_, {}, [&](const GoodPlan& g) { return value(g.estimate); });
     return fitting;

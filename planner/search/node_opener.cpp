@@ -10,11 +10,16 @@
 #include "planner/search/best_list.hpp"
 #include "planner/search/stage_choice.hpp"
 #include "simulator/layer_library.hpp"
+#include "simulator/step_timeline.hpp"
 
 namespace pleat {
 namespace {
 
-constexpr int kWorthABound = 4;  // nodes that are cut off together if it is above the cutoff
+// Nodes that are cut off together if the bound, or the price, of a plan that does not fit is above
+// the cutoff.
+constexpr int kWorthABound = 4, kWorthAPrice = 16;
+// A plan that gives up more may take as long but for the rounding of its sums.
+constexpr double kRounding = 1 - 1e-9;
 
 }  // namespace
 
@@ -184,12 +189,16 @@ Opened NodeOpener::refine_family(const Node& node, Seconds cutoff) {
   Node& refined = opened.children.emplace_back(node);
   ++refined.stage;
   Seconds bound;
+  // Exchanges of sharded weights, which references do not have, are most of what such a plan takes.
+  const bool shards_weights =
+      tree_.settings[static_cast<std::size_t>(node.setting)].sharding > Sharding::zero1;
   if (node.stage == 0) {
     bound = of_.family_by_reference(node, cutoff);
     if (of_.is_reference(node)) refined.stage = kBounded;
-  } else if (node.stage == 1) {
+  } else if (node.stage == 1 && !shards_weights) {
     bound = of_.members_by_references(node, cutoff);
   } else {
+    refined.stage = kBounded;
     const PlanBounds own = of_.family(node, cutoff);
     bound = own.step;
     if (own.peak_bytes > usable_) {
@@ -254,7 +263,7 @@ Opened NodeOpener::refine_setting(const Node& node, Seconds cutoff) {
   } else {
     const PlanBounds own = of_.own(node, cutoff);
     refined.bound = std::max(node.bound, own.step);
-    if (own.peak_bytes > usable_) {
+    if (own.peak_bytes > usable_ && !worth_a_price(refined, cutoff)) {
       does_not_fit(refined, own.peak_bytes, cutoff, opened);
       return opened;
     }
@@ -268,50 +277,77 @@ Opened NodeOpener::price(const Node& node, Seconds cutoff) {
   if (tree_.by_stage(node)) return price_by_stage(node);
   Opened opened;
   const std::int64_t below = tree_.memory.plans_below(node.memory) - 1;
-  Node unfit = node;  // those that follow one another
+  Node unfit = node;  // those that follow one another; no plan that gives up more is faster
   unfit.meshes = 0;
   const auto try_below = [&] {
     if (unfit.meshes > 0) open_below(unfit, cutoff, opened);
     unfit.meshes = 0;
+  };
+  const auto give_up = [&](const Node& one, const char* rule) {
+    opened.rejected.push_back({rule, 1});
+    unfit.bound = unfit.meshes == 0 ? one.bound : std::min(unfit.bound, one.bound);
+    if (unfit.meshes++ == 0) unfit.mesh = one.mesh;
   };
   CompiledLayers compiled;
   for (std::int32_t i = 0; i < node.meshes; ++i) {
     Node one = of_one_mesh(node, node.mesh + i);
     const Plan plan = tree_.plan_of(one);
     one.bound = std::max(one.bound, bounds_.own_step(plan, cutoff, compiled));
+    std::int64_t peak = 0;
+    if (one.bound <= cutoff) peak = bounds_.own_peak(plan);
+    if (peak > usable_ && worth_a_price(one, cutoff)) {
+      one.bound = std::max(one.bound, estimator_.step_at(plan, kClockSteps) * kRounding);
+    }
     if (one.bound > cutoff) {  // which may have sunk since the node was bounded
       opened.children.push_back(one);
       try_below();
       continue;
     }
-    if (i > 0 && bounds_.own_peak(plan) > usable_) {
-      opened.rejected.push_back({"memory", 1});
-      if (unfit.meshes++ == 0) unfit.mesh = one.mesh;
+    if (peak > usable_) {
+      note_peak(peak, opened);
+      give_up(one, "memory");
       continue;
     }
     Estimator::Limited price = estimator_.up_to(cutoff * (1 + kSpareValue), plan);
+    one.bound = std::max(one.bound, price.least * kRounding);
     if (!price.estimate) {  // nor is one below it any faster
-      one.bound = std::max(one.bound, price.least);
       opened.children.push_back(one);
       try_below();
       continue;
     }
-    Priced& priced = opened.priced.emplace_back(one, std::move(*price.estimate));
-    const std::int64_t peak = priced.estimate.peak_bytes();
-    const bool host_full = host_ > 0 && priced.estimate.host_bytes > host_;
-    priced.fits = peak <= usable_ && !host_full;
+    opened.priced.push_back(with_estimate(one, std::move(*price.estimate)));
+    const Priced& priced = opened.priced.back();
     if (priced.fits) {
       if (below > 0) opened.rejected.push_back({"over-saving", below});
       try_below();
       continue;
     }
+    peak = priced.estimate.peak_bytes();
     if (peak > usable_) note_peak(peak, opened);
-    opened.rejected.push_back({peak <= usable_ ? "host-memory" : "memory", 1});
-    if (unfit.meshes++ == 0) unfit.mesh = one.mesh;
+    give_up(one, peak <= usable_ ? "host-memory" : "memory");
   }
   try_below();
   estimator_.parts(tree_.plan_of(node)).library->forget(true);  // they are priced once
   return opened;
+}
+
+Priced NodeOpener::with_estimate(const Node& node, StepEstimate estimate) const {
+  const bool host_full = host_ > 0 && estimate.host_bytes > host_;
+  const bool fits = estimate.peak_bytes() <= usable_ && !host_full;
+  return {.node = node, .estimate = std::move(estimate), .fits = fits};
+}
+
+Priced NodeOpener::price_one(const Node& node) {
+  const Plan plan = tree_.plan_of(node);
+  StepEstimate estimate = estimator_(plan);
+  estimator_.parts(plan).library->forget(true);
+  return with_estimate(node, std::move(estimate));
+}
+
+bool NodeOpener::worth_a_price(const Node& node, Seconds cutoff) {
+  return !tree_.memory.below(node.memory).empty() &&
+         fit_below(node.memory, *of_.by_choice(node, cutoff), kWorthAPrice) ==
+             kWorthAPrice;
 }
 
 Opened NodeOpener::price_by_stage(const Node& node) {

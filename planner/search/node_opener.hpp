@@ -51,6 +51,8 @@ class NodeOpener {
   // May be called from several threads. Plans that take longer than `cutoff` are of no interest:
   // bounds hold for those that take no longer.
   [[nodiscard]] Opened open(const Node&, Seconds cutoff);
+  // The plan of a setting with its memory choice, on one mesh, whatever its bounds. Not by stage.
+  [[nodiscard]] Priced price_one(const Node&);
   // Between rounds, when no thread opens a node.
   void forget_layers() { bounds_.forget_layers(); }
   // Roughly the memory of the mesh's smallest plan, in bytes: tries every sharding and every place
@@ -73,6 +75,7 @@ class NodeOpener {
   Opened refine_setting(const Node&, Seconds cutoff);
   Opened price(const Node&, Seconds cutoff);
   Opened price_by_stage(const Node&);
+  [[nodiscard]] Priced with_estimate(const Node&, StepEstimate) const;
 
   class RoughBytes;
   // The first setting of each family that is valid on the mesh and does not repeat another.
@@ -87,6 +90,9 @@ class NodeOpener {
   [[nodiscard]] bool bounds_offload(const Node& node) const {
     return bounds_offload_[static_cast<std::size_t>(node.memory)];
   }
+  // Whether so many choices below may fit that the time of a plan that does not is worth its price:
+  // it is a bound for all of them.
+  [[nodiscard]] bool worth_a_price(const Node&, Seconds cutoff);
   // How many nodes open_fitting makes below the choice, counted up to `enough`.
   [[nodiscard]] int fit_below(int choice, const std::vector<PlanBounds>& by_choice,
                               int enough) const;

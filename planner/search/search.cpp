@@ -31,6 +31,7 @@ class SearchOverNumerics {
     all_.robust = config.robust;
     all_.most_bytes = config.most_bytes;
     all_.bound = config.not_above;
+    all_.certain = listed_plans(config);
   }
 
   // The meshes of all formats are bounded first, so that an interrupted search has a bound for all.
@@ -125,7 +126,10 @@ class SearchOverNumerics {
     c.max_evaluations = spent() ? -1 : rest.max_evaluations;
     // Enough that `most` of them are no variants of listed plans.
     c.top = static_cast<int>(most() + best_.size());
-    if (best_.size() == most()) c.not_above = std::min(c.not_above, value(best_.back()));
+    const auto certain = static_cast<std::size_t>(certain_plans(config_));
+    if (best_.size() >= certain) {
+      c.not_above = std::min(c.not_above, value(best_[certain - 1]));
+    }
     if (config_.progress) {
       c.progress = [this, i, began = seconds()](const SearchProgress& p) {
         return tell(p, i, began);
@@ -177,7 +181,7 @@ class SearchOverNumerics {
   }
 
   [[nodiscard]] std::size_t most() const {
-    return static_cast<std::size_t>(std::max(1, config_.top));
+    return static_cast<std::size_t>(listed_plans(config_));
   }
 
   [[nodiscard]] Seconds value(const Entry& e) const {
@@ -206,6 +210,7 @@ class SearchOverNumerics {
       else ++i;
     }
     while (best_.size() > most()) drop(best_.size() - 1, "slower");
+    all_.certain = std::min(all_.certain, one.certain);
     std::ranges::move(one.spares, std::back_inserter(all_.spares));
     std::ranges::move(one.nearest, std::back_inserter(all_.nearest));
     std::ranges::stable_sort(all_.nearest, {},

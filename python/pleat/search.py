@@ -154,6 +154,7 @@ def plan(
     runtime: str | None = None,
     tokens: str | float | None = None,
     top: int | None = None,
+    certain: int | None = None,
     objective: Goal | None = None,
     slack: float | None = None,
     min_gpus: int | None = None,
@@ -181,6 +182,9 @@ def plan(
         As of `predict`.
     top : int, default 5
         How many plans to list.
+    certain : int, default 1
+        How many of them, the first ones, are proven to be the best; the others are the best that
+        were met on the way. More takes longer.
     objective : str, default "throughput"
         "throughput", "time-to-train", "cost" or "memory-headroom".
     slack : float, default 0.05
@@ -224,6 +228,7 @@ def plan(
         given(
             tokens=tokens,
             top=top,
+            certain=certain,
             objective=objective,
             slack=slack,
             min_gpus=min_gpus,

@@ -46,7 +46,7 @@ run_one() {
   echo "fuzz $name: starts, at most $seconds s" >&2
   local TIMEFORMAT='stat::processor_seconds: %U %S'
   (cd "$root" && time "$programs/fuzz_$name" -max_total_time="$seconds" -runs="$runs" -timeout=20 \
-    -rss_limit_mb=3072 -max_len=8192 -len_control=100 -print_final_stats=1 -verbosity=1 \
+    -rss_limit_mb=3072 -max_len=8192 -len_control=100 -print_final_stats=1 -verbosity=1 -interrupted_exitcode=0 \
     -artifact_prefix="$work/findings/$name-" "$work/corpus/$name" "${seeds[@]}") \
     >"$work/logs/$name" 2>&1 || outcome=$?
   echo "fuzz $name: $(stat_of "$name" number_of_executed_units) executions," \

@@ -17,6 +17,7 @@
 #include "planner/search/search.hpp"
 #include "planner/space/memory_tree.hpp"
 #include "planner/space/plan_tree.hpp"
+#include "simulator/step_timeline.hpp"
 #include "tests/planner/search/priced_space.hpp"
 
 namespace pleat {
@@ -158,6 +159,25 @@ void expect_best(const RandomCase& c, const std::vector<Priced>& all, const Sear
   }
 }
 
+// Of a search of which only the first plan is to be certain: it is the same.
+void expect_certain(RandomCase c, const SearchResult& whole) {
+  c.config.certain = 1;
+  const SearchResult r = search(c, c.config);
+  EXPECT_TRUE(r.optimal);
+  EXPECT_EQ(counted(r), r.enumerated);
+  EXPECT_LE(r.best.size(), whole.best.size());
+  ASSERT_EQ(r.best.empty(), whole.best.empty());
+  if (r.best.empty()) return;
+  EXPECT_GE(certain_listed(r), 1);
+  EXPECT_EQ(r.best.front().estimate.step, whole.best.front().estimate.step);
+  EXPECT_EQ(summary(r.best.front().plan), summary(whole.best.front().plan));
+  for (std::size_t i = 0; i < r.best.size(); ++i) {
+    const Seconds value = value_of(r.best[i].estimate, c.config.robust);
+    if (static_cast<int>(i) < certain_listed(r) || i == 0) continue;
+    EXPECT_GE(value, value_of(whole.best[i].estimate, c.config.robust)) << i;
+  }
+}
+
 // Of a search that stops early: no plan of any of the numerics is below it.
 void expect_bound(RandomCase c, const SearchResult& whole, int& below) {
   c.config.max_evaluations = 2;
@@ -195,6 +215,7 @@ TEST(SearchOracle, FindsWhatPricingEveryPlanFinds) {
       c.cluster.gpu.memory = Bytes(memory_for_share(all, c.config, share));
       const SearchResult r = search(c, c.config);
       expect_best(c, all, r);
+      expect_certain(c, r);
       if (HasFailure()) return;
       if (r.best.empty()) continue;  // host memory is short
       if (c.config.numerics.size() > 1) expect_bound(c, r, bounds_below);
@@ -418,6 +439,9 @@ TEST(SearchOracle, BoundsHoldBelow) {
                                       bounds.own(p.at.plan, other->estimate.step).step)
                                  .base();
         EXPECT_LE(bound, other->estimate.step.base() * (1 + 1e-9))
+            << i << ": " << summary(p.at.plan) << "\n" << summary(other->at.plan);
+        const Seconds price = estimator.step_at(p.at.plan, kClockSteps);  // of one that does not fit
+        EXPECT_LE(price.base(), other->estimate.step.base() * (1 + 1e-9))
             << i << ": " << summary(p.at.plan) << "\n" << summary(other->at.plan);
         ++compared;
       }
