@@ -24,6 +24,8 @@ struct PlanBounds {
   Seconds step;
   std::int64_t peak_bytes = 0;  // of the largest stage
 };
+// `peak_bytes` of a plan whose optimizer state does not fit in host memory.
+inline constexpr std::int64_t kHostIsFull = std::numeric_limits<std::int64_t>::max();
 
 // The plan with all overlap switched off except that of tensor-parallel exchanges and of tiles: it
 // has the layers that all plans of its family share.
@@ -98,7 +100,7 @@ class BoundTable {
   // The same of every memory choice, by choice. `plan` has the one that saves nothing, on the
   // device. Much cheaper than to ask for each, and less tight. The time only of those that fit
   // `usable` bytes, going by this; by stage the time alone. Bytes are those of `order`: the order
-  // of the plan's pipeline, or one that holds less.
+  // of the plan's pipeline, or one that holds less; or kHostIsFull.
   [[nodiscard]] std::vector<PlanBounds> by_choice(const Plan&, const Schedule& order,
                                                   const ChoiceWays&, std::int64_t usable,
                                                   Seconds cutoff);
@@ -198,6 +200,7 @@ class BoundTable {
   [[nodiscard]] std::int64_t own_peak(const Plan&, const Shape&, const Layers&);
   // For by_choice.
   const std::vector<LayerSavings>& savings_of_layers(const PlanParts&, const CountedLayers&);
+  [[nodiscard]] bool host_holds(const Plan&, const StepTail&) const;
   struct StageSums;
   [[nodiscard]] std::vector<StageSums> sum_stages(const Plan&, const Schedule& order,
                                                     const Sources&);

@@ -12,6 +12,7 @@
 #include "core/program/compile_stage.hpp"
 #include "planner/bounds/bounds.hpp"
 #include "planner/bounds/choice_bytes.hpp"
+#include "simulator/stage_memory.hpp"
 #include "simulator/step_timeline.hpp"
 
 namespace pleat {
@@ -84,6 +85,15 @@ std::vector<BoundTable::StageSums> BoundTable::sum_stages(const Plan& plan, cons
   return sums;
 }
 
+bool BoundTable::host_holds(const Plan& plan, const StepTail& tail) const {
+  const double host = problem_.cluster.host_memory.base();
+  if (host <= 0) return true;  // unknown
+  std::vector<StageMemory> stages(tail.stages.size());
+  for (std::size_t s = 0; s < stages.size(); ++s) stages[s].host = tail.stages[s].host_bytes;
+  const std::int64_t bytes = fullest_node(stages, plan.world(), problem_.cluster.gpus_per_node);
+  return static_cast<double>(bytes) <= host;
+}
+
 // DualPipe's two chunks share the microbatches.
 double BoundTable::passes_of_chunk(const Plan& plan) const {
   const auto microbatches = static_cast<double>(plan.microbatches(problem_.workload.global_batch));
@@ -122,6 +132,7 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
     Plan plan;
     std::vector<StateBytes> state;  // by stage
     TailCosts end;
+    bool host_holds = true;
   };
   std::array<std::optional<Place>, kStatePlaces> places;  // by StatePlace
   const auto place_of = [&](StatePlace state) -> const Place& {
@@ -130,8 +141,10 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
     place.emplace(plan);
     put_state(state, place->plan);
     place->state = state_of_stages(place->plan, plan.sharding, shape, layers);
-    place->end = tail_costs(tail_of(place->plan, parts, shape, layers), place->plan, runtime_,
-                            problem_.profile, microbatches, stages.size(), {});
+    const StepTail& tail = tail_of(place->plan, parts, shape, layers);
+    place->end = tail_costs(tail, place->plan, runtime_, problem_.profile, microbatches,
+                            stages.size(), {});
+    place->host_holds = host_holds(place->plan, tail);
     return *place;
   };
   ChoiceBytes bytes(chunks, ways, layers.size());
@@ -194,6 +207,10 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
   };
   for (std::size_t c = 0; c < ways.choices.size(); ++c) {
     const ChoiceWays::Choice& choice = ways.choices[c];
+    if (!place_of(choice.state).host_holds) {
+      bounds[c].peak_bytes = kHostIsFull;
+      continue;
+    }
     if (choice.less >= 0) {
       const PlanBounds& less = bounds[static_cast<std::size_t>(choice.less)];
       if (less.peak_bytes > 0 && less.peak_bytes <= usable && !looked[c]) {

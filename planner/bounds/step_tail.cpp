@@ -10,6 +10,7 @@
 
 #include "core/program/step_ops.hpp"
 #include "core/program/step_state.hpp"
+#include "simulator/stage_memory.hpp"
 
 namespace pleat {
 namespace {
@@ -83,6 +84,7 @@ StepTail step_tail(const std::vector<StageWeights>& stages, const ModelSpec& mod
     result.stages.push_back(tail_of(price_step_ops(stage, shards, stage.prologue, view, profile),
                                     price_step_ops(stage, shards, stage.epilogue, view, profile),
                                     result.norm));
+    result.stages.back().host_bytes = state_bytes(stage).host;
     StageProgram largest;  // more elements may be more pieces
     largest.stage = Stage{static_cast<int>(s)};
     largest.buckets = stage.buckets;

@@ -23,6 +23,7 @@ struct StageTail {
   // After it: the gather of weights, which passes can hide, and all else.
   Seconds gather, after;
   int pieces = 1;  // that reduction and gather are made in (sync_pieces)
+  std::int64_t host_bytes = 0;  // of optimizer state in host memory, on a rank
 };
 struct StepTail {
   std::vector<StageTail> stages;

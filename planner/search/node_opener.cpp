@@ -345,7 +345,7 @@ Priced NodeOpener::price_one(const Node& node) {
 }
 
 bool NodeOpener::worth_a_price(const Node& node, Seconds cutoff) {
-  return !tree_.memory.below(node.memory).empty() &&
+  return std::isfinite(cutoff.base()) && !tree_.memory.below(node.memory).empty() &&
          fit_below(node.memory, *of_.by_choice(node, cutoff), kWorthAPrice) ==
              kWorthAPrice;
 }
@@ -411,8 +411,10 @@ void NodeOpener::open_fitting(const Node& node, const std::vector<PlanBounds>& b
       opened.children.push_back(child);
       continue;
     }
-    opened.rejected.push_back({fits ? "no-effect" : "memory", node.meshes});
-    if (!fits) note_peak(bounds.peak_bytes, opened);
+    const bool host_full = bounds.peak_bytes == kHostIsFull;
+    const char* const rule = fits ? "no-effect" : host_full ? "host-memory" : "memory";
+    opened.rejected.push_back({rule, node.meshes});
+    if (!fits && !host_full) note_peak(bounds.peak_bytes, opened);
     open_fitting(child, by_choice, opened);
   }
 }

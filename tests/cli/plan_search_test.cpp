@@ -55,6 +55,33 @@ TEST(PlanSearch, ALimitBeforeAnyBoundStillGivesAGoodPlan) {
   EXPECT_LT(soon, 1.15 * best({}).first);
 }
 
+// The best plan is the same whether those after it are certain or not; what is not certain is said.
+TEST(PlanSearch, SaysOfWhichPlansItIsCertain) {
+  const Words request = plan("mixtral-8x7b", "32", "512") + Words{"--neighbours", "0"};
+  const auto answer = [&](const Words& more) {
+    const Said run = run_pleat(request + more + Words{"--json"});
+    return parse_json(run.out, run.err);
+  };
+  const auto certain = [](const JsonValue& json) {
+    return *json.find("certificate")->find("certain_plans")->as_integer();
+  };
+  const JsonValue one = answer({}), all = answer({"--certain", "5"});
+  EXPECT_EQ(certain(one), 1);
+  EXPECT_EQ(certain(all), 5);
+  EXPECT_LT(*one.find("priced")->as_integer(), *all.find("priced")->as_integer());
+  const JsonValue::Array &some = one.find("best")->items(), &best = all.find("best")->items();
+  ASSERT_EQ(some.size(), 5U);
+  ASSERT_EQ(best.size(), 5U);
+  EXPECT_EQ(some.front().dump(), best.front().dump());
+  EXPECT_LT(candidate_step(some.back()), 1.2 * candidate_step(best.back()));
+  const std::string text = run_pleat(request).out;
+  EXPECT_THAT(text, HasSubstr("the best plan and 4 other good ones"));
+  EXPECT_THAT(text, HasSubstr("--certain 5"));
+  const std::string sure = run_pleat(request + Words{"--certain", "5"}).out;
+  EXPECT_THAT(sure, HasSubstr("the 5 best plans"));
+  EXPECT_THAT(sure, Not(HasSubstr("--certain")));
+}
+
 TEST(PlanSearch, NoPlanOfHeadroomIsSlowerThanTheSlack) {
   const Said run = run_pleat(plan("llama3-70b", "64", "96") +
                              Words{"--objective", "memory-headroom", "--slack", "0.02", "--pp", "4",

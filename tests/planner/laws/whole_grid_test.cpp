@@ -27,6 +27,10 @@ bool fits(const SmallJob& job, const StepEstimate& e) {
          (host <= 0 || static_cast<double>(e.host_bytes) <= host);
 }
 
+// The quick suite leaves out jobs whose search takes longer: some take a minute, where every memory
+// choice is about as good.
+constexpr int kQuickRounds = 400;
+
 // The best plan; empty where nothing fits.
 std::optional<Candidate> searched(const SmallJob& job) {
   PlanRequest request;
@@ -34,8 +38,10 @@ std::optional<Candidate> searched(const SmallJob& job) {
   request.search.runtime = job.runtime;
   request.search.threads = 1;
   request.search.top = 1;
+  if (!every_case()) request.search.max_rounds = kQuickRounds;
   try {
     const PlanAnswer answer = plan(job, request);
+    if (!every_case() && !answer.result.optimal) return std::nullopt;
     EXPECT_TRUE(answer.result.optimal) << job.text();
     if (!answer.result.best.empty()) return answer.result.best.front();
   } catch (const ConfigError&) {  // no valid plan
@@ -78,7 +84,7 @@ std::string differences(const Plan& a, const Plan& b) {
 TEST(WholeGrid, HasNoFasterPlanThanTheSearchFinds) {
   SmallJobMaker maker(5);
   const int jobs = every_case() ? 300 : 30, grids = every_case() ? 6 : 3;
-  const double most = every_case() ? 400'000 : 150'000;
+  const double most = every_case() ? 400'000 : 100'000;
   int compared = 0;
   long priced = 0;
   for (int i = 0; i < jobs; ++i) {
