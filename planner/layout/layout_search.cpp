@@ -12,7 +12,8 @@
 namespace pleat {
 namespace {
 
-constexpr int kMostLayouts = 20'000;  // timed for one plan
+constexpr std::int64_t kMostLayouts = 20'000;     // timed for one plan
+constexpr std::int64_t kMostSlots = 40'000'000;  // of their pipelines: about half a second
 // Layouts that are a little longer at the burst clock may be faster at the clock that they sustain:
 // how much longer, and how many are priced.
 constexpr double kSlack = 0.04;
@@ -25,9 +26,13 @@ struct Timed {
 
 class LayoutSearch {
  public:
-  LayoutSearch(LayoutStages& stages, const MemoryLimits& limits, const Plan& plan)
+  LayoutSearch(LayoutStages& stages, const Schedule& order, const MemoryLimits& limits,
+               const Plan& plan)
       : options_(stages), limits_(limits), plan_(plan), stages_(stages.stages()),
-        pieces_(stages.pieces()) {}
+        pieces_(stages.pieces()) {
+    const std::int64_t slots = 2 * std::int64_t{order.microbatches} * order.pp;
+    most_timed_ = std::min(kMostLayouts, kMostSlots / slots + 1);
+  }
 
   // Returns false if a layout that was not found may be faster.
   bool run() {
@@ -44,7 +49,7 @@ class LayoutSearch {
     cuts_.back() = pieces_;
     reachable_.assign(at(stages_), std::vector<signed char>(at(pieces_ + 1), -1));
     if (find_windows()) descend(0, rows);
-    return !options_.left_out() && timed_ <= kMostLayouts;
+    return !options_.left_out() && timed_ <= most_timed_;
   }
 
   // The fastest valid layout, then valid ones that are hardly slower.
@@ -124,7 +129,7 @@ class LayoutSearch {
   }
 
   void descend(int stage, std::vector<const StageRow*>& rows) {
-    if (timed_ > kMostLayouts) return;
+    if (timed_ > most_timed_) return;
     if (stage == stages_) {
       ++timed_;
       take(options_.step(rows));
@@ -169,7 +174,7 @@ class LayoutSearch {
   std::vector<std::vector<signed char>> reachable_;  // [stage][first piece]; -1: not known
   Seconds best_;
   std::vector<Timed> found_;  // fastest first
-  int timed_ = 0;
+  std::int64_t timed_ = 0, most_timed_;
 };
 
 }  // namespace
@@ -179,7 +184,7 @@ FoundLayout best_layout(const Estimator& estimator, const Problem& problem,
   const Schedule order = schedule_of(from.plan, problem.workload);
   if (from.plan.attention.pp == 1 || chunks_of_stage(order) > 1) return {std::move(from), false};
   LayoutStages stages(estimator, problem, config, limits.usable, from.plan);
-  LayoutSearch layouts(stages, limits, from.plan);
+  LayoutSearch layouts(stages, order, limits, from.plan);
   FoundLayout result{.best = from, .every = layouts.run()};
   for (const Cuts& cuts : layouts.found()) {
     Candidate better{stages.with(cuts), {}};
