@@ -5,7 +5,8 @@
 # second of processor time (other programs may share the cores), and how long a core takes for 10,000,000.
 # tests/fuzz/run_all.sh [--seconds N] [--runs N] [--jobs N] [--build DIR] [--fresh] [NAME…]
 # --fresh: from the tree's seeds alone, without the corpus of earlier runs.
-# What they find is in DIR/fuzz/findings: exit status 1 if there is anything.
+# What they find is in DIR/fuzz/findings: exit status 1 if there is anything. A fuzzer that is sent SIGINT ends and
+# says what it ran.
 set -euo pipefail
 root="$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../.."
 root="$(readlink -f "$root")"
@@ -46,9 +47,10 @@ run_one() {
   echo "fuzz $name: starts, at most $seconds s" >&2
   local TIMEFORMAT='stat::processor_seconds: %U %S'
   (cd "$root" && time "$programs/fuzz_$name" -max_total_time="$seconds" -runs="$runs" -timeout=20 \
-    -rss_limit_mb=3072 -max_len=8192 -len_control=100 -print_final_stats=1 -verbosity=1 -interrupted_exitcode=0 \
+    -rss_limit_mb=3072 -max_len=8192 -len_control=100 -print_final_stats=1 -verbosity=1 \
     -artifact_prefix="$work/findings/$name-" "$work/corpus/$name" "${seeds[@]}") \
     >"$work/logs/$name" 2>&1 || outcome=$?
+  ((outcome == 72)) && outcome=0  # libFuzzer's own, after SIGINT: what it ran counts
   echo "fuzz $name: $(stat_of "$name" number_of_executed_units) executions," \
     "$( ((outcome)) && echo "FOUND something: $work/logs/$name" || echo "nothing found")" >&2
   return "$outcome"
