@@ -446,7 +446,8 @@ TEST(SearchOracle, BoundsHoldBelow) {
                                  .base();
         EXPECT_LE(bound, other->estimate.step.base() * (1 + 1e-9))
             << i << ": " << summary(p.at.plan) << "\n" << summary(other->at.plan);
-        const Seconds price = estimator.step_at(p.at.plan, kClockSteps);  // of one that does not fit
+        // Of one that does not fit.
+        const Seconds price = estimator.step_at(p.at.plan, kClockSteps);
         EXPECT_LE(price.base(), other->estimate.step.base() * (1 + 1e-9))
             << i << ": " << summary(p.at.plan) << "\n" << summary(other->at.plan);
         ++compared;
