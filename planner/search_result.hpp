@@ -102,6 +102,10 @@ struct SearchResult {
 [[nodiscard]] inline int certain_listed(const SearchResult& r) {
   return std::min(r.certain, static_cast<int>(r.best.size()));
 }
+// Whether no better plan is missing between those listed.
+[[nodiscard]] inline bool all_certain(const SearchResult& r) {
+  return certain_listed(r) == static_cast<int>(r.best.size());
+}
 
 // Shortens the list to `most` plans. The others count as slower, as in a search with `top` =
 // `most`.

@@ -19,8 +19,7 @@ namespace {
 std::string place_words(const Recipe& r, const SearchResult& result) {
   if (!r.candidate.estimate.fits) return "does not fit in memory";
   if (r.place) {
-    const int certain = certain_listed(result);
-    const bool missing = certain < static_cast<int>(result.best.size()) && *r.place > certain;
+    const bool missing = !all_certain(result) && *r.place > certain_listed(result);
     return fmt::format("would be number {}{}", *r.place, missing ? " or later" : "");
   }
   return fmt::format("slower than the best {}", result.best.size());

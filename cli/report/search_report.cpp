@@ -58,18 +58,13 @@ const Recipe* faster_recipe(const std::vector<Recipe>& recipes, const Candidate&
   return fastest;
 }
 
-// Whether no better plan is missing between those listed.
-bool others_certain(const SearchResult& result) {
-  return certain_listed(result) == static_cast<int>(result.best.size());
-}
-
 std::string answer_text(const PlanAnswer& answer, const Target& t, const SearchReport& report,
                         const Terminal& terminal) {
   const SearchResult& result = answer.result;
   const Candidate& best = result.best.front();
   std::vector<Fact> facts = step_facts(best.estimate, t, t.runtime, report.tokens, terminal);
   if (result.best.size() > 1) {
-    facts.push_back({others_certain(result) ? "next best" : "also good",
+    facts.push_back({all_certain(result) ? "next best" : "also good",
                      {"#2 is " + difference(best, result.best[1])}});
   }
   if (answer.faster_on_fewer) facts.push_back({"fewer GPUs", {hint_text(answer, t)}});
@@ -80,7 +75,7 @@ std::string answer_text(const PlanAnswer& answer, const Target& t, const SearchR
                                   recipe->numerics.empty() ? "" : ", with other numerics")}});
   }
   facts.push_back({"certainty", {certificate(result)}});
-  if (result.optimal && !others_certain(result)) {
+  if (result.optimal && !all_certain(result)) {
     facts.push_back(
         {"",
          {fmt::format("the other plans listed are good ones that were met on the way; --certain {} "
@@ -128,7 +123,7 @@ std::string plans_text(const SearchResult& result, const ClusterSpec& cluster,
     table = without_column(std::move(table), "bf16 MFU");
   std::string title = "the best plan";
   if (plans.size() > 1) {
-    title = !result.optimal || others_certain(result)
+    title = !result.optimal || all_certain(result)
                 ? fmt::format("the {} best plans", plans.size())
                 : fmt::format("the best plan and {} other good ones", plans.size() - 1);
   }
