@@ -66,11 +66,17 @@ class Savings {
 
   LayerSavings run() {
     LayerSavings s;
+    std::vector<std::uint32_t> read(layer_.tensors.size());  // by parts that run again
     for (std::size_t part = 0; part < kSavingParts; ++part) {
-      s.again[part] = time_again(static_cast<SavingPart>(part));
+      const std::vector<bool> again = run_again(static_cast<SavingPart>(part));
+      s.again[part] = time_of(again);
+      for (std::size_t i = 0; i < again.size(); ++i) {
+        if (!again[i]) continue;
+        for (const TensorId t : layer_.forward[i].in) read[t.index()] |= 1U << part;
+      }
     }
-    s.all_again = time_again(std::nullopt);
-    add_bytes(s);
+    s.all_again = time_of(run_again(std::nullopt));
+    add_bytes(s, read);
     return s;
   }
 
@@ -100,10 +106,11 @@ class Savings {
     return !writers.empty() && layer_.forward[writers.front()].module == Module::core_attn;
   }
 
-  Seconds time_again(std::optional<SavingPart> part) {
+  // Forward operations that run again at least.
+  std::vector<bool> run_again(std::optional<SavingPart> part) {
     std::vector<bool> again(layer_.forward.size());
     bool any = false;
-    const auto run_again = [&](const auto& self, TensorId t) -> void {
+    const auto make_again = [&](const auto& self, TensorId t) -> void {
       if (!only_within(t, part)) return;
       any = true;
       for (const std::size_t w : writers_[t.index()]) {
@@ -114,16 +121,31 @@ class Savings {
     };
     for (const Op& op : layer_.backward) {
       for (const TensorId t : op.in) {
-        if (!(part && stays_for(t, op))) run_again(run_again, t);
+        if (!(part && stays_for(t, op))) make_again(make_again, t);
       }
     }
+    for (std::size_t i = 0; any && whole_module(part) && i < again.size(); ++i) {
+      again[i] = again[i] || within(i, part);
+    }
+    return again;
+  }
+
+  [[nodiscard]] Seconds time_of(const std::vector<bool>& again) const {
     Seconds time;
-    for (std::size_t i = 0; i < layer_.forward.size(); ++i) {
-      const bool runs = again[i] || (any && whole_module(part) && within(i, part));
-      if (!runs || !is_compute(class_of(layer_.forward[i]))) continue;
+    for (std::size_t i = 0; i < again.size(); ++i) {
+      if (!again[i] || !is_compute(class_of(layer_.forward[i]))) continue;
       time += price_op(layer_.forward[i], layer_.tensors, binding_, view_, profile_).time;
     }
     return time;
+  }
+
+  // Whether no choice can make it once more.
+  [[nodiscard]] bool is_only_made_once(TensorId t) const {
+    const std::vector<std::size_t>& writers = writers_[t.index()];
+    return !writers.empty() && std::ranges::none_of(writers, [&](std::size_t w) {
+      const Op& op = layer_.forward[w];
+      return (can_run_again(op) && part_of(op.module)) || family_of(op.kind) == OpKind::quantize;
+    });
   }
 
   // Parts whose recompute may drop the tensor.
@@ -145,7 +167,7 @@ class Savings {
     return parts;
   }
 
-  void add_bytes(LayerSavings& s) {
+  void add_bytes(LayerSavings& s, const std::vector<std::uint32_t>& read) {
     const Binding kept{.routed = binding_.stashed > 0 ? binding_.stashed : binding_.routed};
     std::vector<std::uint32_t> offload(layer_.tensors.size());
     for (std::size_t o = 0; o < kOffloads.size(); ++o) {
@@ -153,18 +175,31 @@ class Savings {
         offload[t.index()] |= 1U << static_cast<unsigned>(kOffloads[o]);
       }
     }
-    const auto add = [&](TensorId t, std::uint32_t parts) {
-      const std::uint32_t sent = offload[t.index()];
+    const auto add_to = [&](std::vector<SavedBytes>& list, TensorId t, std::uint32_t parts,
+                            std::uint32_t sent) {
       const std::int64_t bytes = layer_.tensor(t).bytes(kept);
       if ((parts | sent) == 0 || bytes == 0) return;
       const auto same = std::ranges::find_if(
-          s.saved, [&](const SavedBytes& b) { return b.parts == parts && b.offload == sent; });
-      if (same == s.saved.end()) s.saved.push_back({parts, sent, bytes});
+          list, [&](const SavedBytes& b) { return b.parts == parts && b.offload == sent; });
+      if (same == list.end()) list.push_back({parts, sent, bytes});
       else same->bytes += bytes;
+    };
+    const auto add = [&](TensorId t, std::uint32_t parts) {
+      add_to(s.saved, t, parts, offload[t.index()]);
     };
     for (const Lifetime& life : layer_.lives) {
       const bool born = life.begin && life.begin->pass == Pass::forward;
       const bool freed = life.end && life.end->pass == Pass::forward;
+      const std::uint32_t parts = read[life.tensor.index()];
+      if (born && freed && parts != 0 && is_only_made_once(life.tensor)) {
+        std::uint32_t sent = 0;
+        for (std::size_t o = 0; o < kOffloads.size(); ++o) {
+          if (read_by(kOffloads[o], layer_).contains(life.tensor)) {
+            sent |= 1U << static_cast<unsigned>(kOffloads[o]);
+          }
+        }
+        add_to(s.kept, life.tensor, parts, sent);
+      }
       if (!born || freed || life.tensor == layer_.output) continue;
       add(life.tensor, dropped_by(life.tensor));
       s.all_saves += layer_.tensor(life.tensor).bytes(kept);

@@ -24,6 +24,11 @@ const CountedLayers& BoundTable::counted_of(const PlanParts& parts, const Plan& 
   });
 }
 
+BoundScope BoundTable::scope_of(const PlanParts& parts, const Plan& plan) {
+  const bool more = plan.overlap.expert_parallel && counted_of(parts, plan).pairs_more();
+  return more ? BoundScope::pairs : BoundScope::setting;
+}
+
 const BoundTable::Shape& BoundTable::shape_of(const PlanParts& parts, const Plan& plan) {
   return shapes_.get(parts.layout, [&] {
     auto shape = std::make_unique<Shape>();

@@ -17,6 +17,8 @@ namespace {
 // Bounds are computed for a grid of clocks, this many of kClockSteps apart.
 constexpr int kClockGrid = 8;
 
+constexpr PassOrder::Near kRoughly{.cutoff = Seconds(0), .step = {}};  // nothing dear
+
 constexpr std::size_t kLayersKept = 80'000;  // about 1 KB each
 
 // Whether what runs beside takes no longer than all else in every layer: then a bound that counts
@@ -142,7 +144,7 @@ BoundTable::Pipeline BoundTable::pipeline(const Plan& plan, const Sources& from)
   const PassOrder known{.waits_for_sends = runtime_ == Runtime::megatron,
                         .paired = from.one_group && plan.overlap.expert_parallel,
                         .smaller_groups = !from.one_group,
-                        .cutoff = from.near};
+                        .near = from.near};
   return {earliest_finish(schedule, chunks, transfer, order, known), std::move(passes)};
 }
 
@@ -190,7 +192,14 @@ PlanBounds BoundTable::own(const Plan& plan, Seconds cutoff) {
 }
 
 Seconds BoundTable::own_step(const Plan& plan, Seconds cutoff, CompiledLayers& compiled) {
-  return own_step(plan, estimator_.parts(plan), plan, cutoff, true, compiled);
+  const PlanParts parts = estimator_.parts(plan);
+  const auto with = [&](BoundScope scope) {
+    return own_step(plan, parts, plan, scope, cutoff, true, compiled);
+  };
+  const Seconds time = with(BoundScope::setting);
+  const BoundScope tightest = scope_of(parts, plan);
+  if (tightest == BoundScope::setting || time > cutoff) return time;
+  return std::max(time, with(tightest));
 }
 
 std::int64_t BoundTable::own_peak(const Plan& plan) {
@@ -201,7 +210,8 @@ std::int64_t BoundTable::own_peak(const Plan& plan) {
 
 Seconds BoundTable::by_reference(const Plan& reference, const Plan& plan, Seconds cutoff,
                                  CompiledLayers& compiled) {
-  return own_step(reference, estimator_.parts(reference), plan, cutoff, false, compiled);
+  return own_step(reference, estimator_.parts(reference), plan, BoundScope::setting, cutoff, false,
+                  compiled);
 }
 
 template <class StepOf>
@@ -209,21 +219,23 @@ Seconds BoundTable::at_highest_clock(const PlanParts& parts, const Plan& of_laye
                                      const Plan& plan, BoundScope scope, Seconds cutoff,
                                      CompiledLayers& compiled, const StepOf& step_of) {
   const Layers& layers = layers_of(parts, of_layers, scope, 0, compiled);
-  const Seconds roughly = step_of(layers, Seconds(0));
+  const Seconds roughly = step_of(layers, kRoughly);
   if (roughly > cutoff) return roughly;
   const int clock = highest_clock(plan, shape_of(parts, of_layers), layers, cutoff);
-  if (clock >= kClockSteps) return std::isinf(cutoff.base()) ? roughly : step_of(layers, cutoff);
+  const PassOrder::Near near{cutoff, roughly};
+  if (clock >= kClockSteps) return std::isinf(cutoff.base()) ? roughly : step_of(layers, near);
   const double limit = cutoff.base();
   const Seconds excluded(std::nextafter(limit, 2 * limit));
   const Layers& slower = layers_of(parts, of_layers, scope, clock, compiled);
-  return std::max(roughly, std::min(excluded, step_of(slower, cutoff)));
+  return std::max(roughly, std::min(excluded, step_of(slower, near)));
 }
 
 Seconds BoundTable::own_step(const Plan& of_layers, const PlanParts& parts, const Plan& plan,
-                             Seconds cutoff, bool passes, CompiledLayers& compiled) {
+                             BoundScope scope, Seconds cutoff, bool passes,
+                             CompiledLayers& compiled) {
   const Shape& shape = shape_of(parts, of_layers);
-  return at_highest_clock(parts, of_layers, plan, BoundScope::setting, cutoff, compiled,
-                          [&](const Layers& layers, Seconds near) {
+  return at_highest_clock(parts, of_layers, plan, scope, cutoff, compiled,
+                          [&](const Layers& layers, const PassOrder::Near& near) {
                             return step(plan, parts,
                                         {.shape = shape,
                                          .layers = layers,
@@ -242,7 +254,7 @@ PlanBounds BoundTable::mesh(const Plan& plan, const StateChoices& state, Seconds
   CompiledLayers compiled;
   const Seconds time = at_highest_clock(
       parts, plan, plan, BoundScope::mesh, cutoff, compiled,
-      [&](const Layers& layers, Seconds near) {
+      [&](const Layers& layers, const PassOrder::Near& near) {
         const Pipeline stages = pipeline(plan, {.shape = shape, .layers = layers, .near = near});
         return outside_pipeline(plan, *std::ranges::max_element(stages.finish), stages);
       });
@@ -276,7 +288,7 @@ Seconds BoundTable::whole_mesh(const Plan& plan, const StateChoices& state, Seco
   CompiledLayers compiled;
   return at_highest_clock(
       parts, plan, plan, BoundScope::mesh, cutoff, compiled,
-      [&](const Layers& layers, Seconds near) {
+      [&](const Layers& layers, const PassOrder::Near& near) {
         return least_step(plan, state, parts,
                           {.shape = shape, .layers = layers, .near = near});
       });
@@ -316,7 +328,7 @@ Seconds BoundTable::graph(const Plan& plan, CudaGraph graph, const StateChoices&
   CompiledLayers compiled;
   return at_highest_clock(
       parts, plan, plan, BoundScope::mesh, cutoff, compiled,
-      [&](const Layers& layers, Seconds near) {
+      [&](const Layers& layers, const PassOrder::Near& near) {
         return least_step(plan, state, parts,
                           {.shape = shape, .layers = layers, .host = &graph, .near = near});
       });
@@ -329,7 +341,7 @@ Seconds BoundTable::exchange(const Plan& reference, const StateChoices& state, S
   CompiledLayers compiled;
   return at_highest_clock(
       parts, ordered, ordered, BoundScope::family, cutoff, compiled,
-      [&](const Layers& layers, Seconds near) {
+      [&](const Layers& layers, const PassOrder::Near& near) {
         return longest(
             {.shape = shape, .layers = layers, .host = &ordered.cuda_graph, .near = near}, cutoff,
             [&](const Sources& from) { return least_step(ordered, state, parts, from); });
@@ -339,7 +351,7 @@ Seconds BoundTable::exchange(const Plan& reference, const StateChoices& state, S
 template <class StepOf>
 Seconds BoundTable::longest(Sources from, Seconds cutoff, const StepOf& step_of) {
   Seconds time = step_of(from);
-  from.near = Seconds(0);
+  from.near = kRoughly;
   for (const auto beside : {&LayerBound::exchanges, &LayerBound::copies}) {
     if (time > cutoff || hides(from.layers, beside)) continue;
     from.beside = beside;
@@ -377,7 +389,7 @@ Seconds BoundTable::family_step(const Plan& ordered, const PlanParts& parts, con
   CompiledLayers compiled;
   return at_highest_clock(
       parts, ordered, plan, BoundScope::family, cutoff, compiled,
-      [&](const Layers& layers, Seconds near) {
+      [&](const Layers& layers, const PassOrder::Near& near) {
         return longest(
             {.shape = shape, .layers = layers, .host = &ordered.cuda_graph, .near = near}, cutoff,
             [&](const Sources& from) { return step(plan, parts, from); });

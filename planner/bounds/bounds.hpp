@@ -7,6 +7,7 @@
 
 #include <limits>
 
+#include "planner/bounds/choice_times.hpp"
 #include "planner/bounds/choice_ways.hpp"
 #include "planner/bounds/layer_bounds.hpp"
 #include "planner/bounds/pipeline_bound.hpp"
@@ -26,6 +27,8 @@ struct PlanBounds {
 };
 // `peak_bytes` of a plan whose optimizer state does not fit in host memory.
 inline constexpr std::int64_t kHostIsFull = std::numeric_limits<std::int64_t>::max();
+// The same where the runtime does not step its state there (refused_cpu_step).
+inline constexpr std::int64_t kStepRefused = kHostIsFull - 1;
 
 // The plan with all overlap switched off except that of tensor-parallel exchanges and of tiles: it
 // has the layers that all plans of its family share.
@@ -100,10 +103,13 @@ class BoundTable {
   // The same of every memory choice, by choice. `plan` has the one that saves nothing, on the
   // device. Much cheaper than to ask for each, and less tight. The time only of those that fit
   // `usable` bytes, going by this; by stage the time alone. Bytes are those of `order`: the order
-  // of the plan's pipeline, or one that holds less; or kHostIsFull.
+  // of the plan's pipeline, or one that holds less; or kHostIsFull, kStepRefused.
   [[nodiscard]] std::vector<PlanBounds> by_choice(const Plan&, const Schedule& order,
                                                   const ChoiceWays&, std::int64_t usable,
                                                   Seconds cutoff);
+  // The times of the same choices, with the plan's own layers: tighter, and without bytes. The plan
+  // saves nothing and does not split backward passes.
+  [[nodiscard]] ChoiceTimes times_of_choices(const Plan&, const ChoiceWays&, Seconds cutoff);
   // The time alone, with the layers of `reference`, which must take no longer.
   [[nodiscard]] Seconds family_by_reference(const Plan& reference, const Plan&, Seconds cutoff);
 
@@ -125,6 +131,8 @@ class BoundTable {
 
   const Shape& shape_of(const PlanParts&, const Plan&);
   const CountedLayers& counted_of(const PlanParts&, const Plan&);
+  // The tightest scope of the plan's own layers.
+  BoundScope scope_of(const PlanParts&, const Plan&);
   const Layers& layers_of(const PlanParts&, const Plan&, BoundScope);
   const Layers& layers_of(const PlanParts&, const Plan&, BoundScope, int clock,  // 0: burst
                           CompiledLayers&);
@@ -147,7 +155,7 @@ class BoundTable {
     bool passes = false;  // `layers` are the plan's own: passes hide only what they take
     // The bound is of one plan and not of all groups of microbatches up to the plan's.
     bool one_group = false;
-    Seconds near{std::numeric_limits<double>::infinity()};  // PassOrder's cutoff
+    PassOrder::Near near = {};
   };
   // A pass of one layer, by LayerCount::layer.
   [[nodiscard]] std::vector<ChunkBound> layer_times(const Sources&) const;
@@ -173,7 +181,7 @@ class BoundTable {
   const StepTail& tail_of(const Plan&, const PlanParts&, const Shape&, const Layers&);
   [[nodiscard]] StageWeights weights_of(const Counts& stage, bool whole, const Layers&) const;
   [[nodiscard]] Seconds own_step(const Plan& layers_of, const PlanParts& of_those, const Plan&,
-                                 Seconds cutoff, bool passes, CompiledLayers&);
+                                 BoundScope, Seconds cutoff, bool passes, CompiledLayers&);
   // The longer of `from` and of each thing that may run beside all the rest; `step_of(sources)`.
   template <class StepOf>
   [[nodiscard]] static Seconds longest(Sources from, Seconds cutoff, const StepOf& step_of);
@@ -201,9 +209,11 @@ class BoundTable {
   // For by_choice.
   const std::vector<LayerSavings>& savings_of_layers(const PlanParts&, const CountedLayers&);
   [[nodiscard]] bool host_holds(const Plan&, const StepTail&) const;
-  struct StageSums;
-  [[nodiscard]] std::vector<StageSums> sum_stages(const Plan&, const Schedule& order,
-                                                    const Sources&);
+  [[nodiscard]] ChoiceTimes times_of_choices(const Plan&, const Sources&, const PlanParts&,
+                                             const ChoiceWays&, const std::vector<LayerSavings>&);
+  // [stage][moment][kind of chunk]
+  [[nodiscard]] std::vector<std::vector<std::vector<double>>> held_kinds(const Schedule&,
+                                                                         const Shape&);
   [[nodiscard]] double passes_of_chunk(const Plan&) const;  // forward ones, in a step
   // So much of what is saved beside state; of each stage, or of the largest.
   [[nodiscard]] std::vector<double> peaks(const Plan&, Sharding, const Shape&, const Layers&,

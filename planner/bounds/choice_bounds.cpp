@@ -12,6 +12,7 @@
 #include "core/program/compile_stage.hpp"
 #include "planner/bounds/bounds.hpp"
 #include "planner/bounds/choice_bytes.hpp"
+#include "planner/space/runtime_rules.hpp"
 #include "simulator/stage_memory.hpp"
 #include "simulator/step_timeline.hpp"
 
@@ -35,18 +36,9 @@ const std::vector<LayerSavings>& BoundTable::savings_of_layers(const PlanParts& 
   });
 }
 
-// A stage of the plan that recomputes nothing. The times are earliest times.
-struct BoundTable::StageSums {
-  std::vector<double> chunks;             // how many it has, by kind
-  std::vector<std::vector<double>> held;  // [moment][kind]: for how many microbatches
-  Seconds work;  // of a microbatch
-  // Before and after all its work, until the first stage can be done; the second of it after this
-  // stage is done.
-  Seconds outside, before;
-};
-
-std::vector<BoundTable::StageSums> BoundTable::sum_stages(const Plan& plan, const Schedule& order,
-                                                          const Sources& from) {
+ChoiceTimes BoundTable::times_of_choices(const Plan& plan, const Sources& from,
+                                         const PlanParts& parts, const ChoiceWays& ways,
+                                         const std::vector<LayerSavings>& savings) {
   const Shape& shape = from.shape;
   const std::size_t kinds = shape.kinds.size();
   const std::vector<ChunkBound> times = layer_times(from);
@@ -60,29 +52,77 @@ std::vector<BoundTable::StageSums> BoundTable::sum_stages(const Plan& plan, cons
     }
     if (splits_backward(plan.schedule)) backward[k] = std::min(backward[k], halves);
   }
-  const HeldChunks& held_by_stage = held_of(order);
-  std::vector<StageSums> sums(shape.kind_of.size());
+  const bool straight = plan.schedule == PipelineSchedule::one_f_one_b;
+  const std::size_t stages = shape.kind_of.size();
+  const Slowdown slowdown = slowdown_of(plan, stages);
+  ChoiceTimes of{.chunks = ChunkTables(shape.kinds, from.layers, savings, ways),
+                 .stages = std::vector<ChoiceTimes::Stage>(stages),
+                 .finish = pipeline(plan, from).finish,
+                 .straight = straight,
+                 .passes = passes_of_chunk(plan),
+                 .excess = slowdown.excess,
+                 .share = slowdown.share,
+                 .overhead = problem_.profile.step_overhead,
+                 .most = Seconds(std::numeric_limits<double>::infinity())};
   Seconds in, out;  // ways of the first and the last microbatch through the stages before
-  for (std::size_t s = 0; s < sums.size(); ++s) {
-    StageSums& sum = sums[s];
+  for (std::size_t s = 0; s < stages; ++s) {
+    ChoiceTimes::Stage& sum = of.stages[s];
     sum.chunks.resize(kinds);
     for (const std::size_t k : shape.kind_of[s]) {
       ++sum.chunks[k];
       sum.work += forward[k] + backward[k];
     }
+    sum.before = out;
+    sum.outside = in + out;
+    if (!straight) continue;
+    in += forward[shape.kind_of[s].front()];
+    out += backward[shape.kind_of[s].front()];
+  }
+  for (const ChoiceWays::Choice& choice : ways.choices) {
+    std::optional<TailCosts>& end = of.ends[static_cast<std::size_t>(choice.state)];
+    if (end) continue;
+    Plan placed = plan;
+    put_state(choice.state, placed);
+    end = tail_costs(tail_of(placed, parts, shape, from.layers), placed, runtime_,
+                     problem_.profile, plan.microbatches(problem_.workload.global_batch), stages,
+                     {});
+  }
+  return of;
+}
+
+ChoiceTimes BoundTable::times_of_choices(const Plan& plan, const ChoiceWays& ways,
+                                         Seconds cutoff) {
+  PLEAT_ASSERT(!splits_backward(plan.schedule));
+  const PlanParts parts = estimator_.parts(plan);
+  const Shape& shape = shape_of(parts, plan);
+  const BoundScope scope = scope_of(parts, plan);
+  CompiledLayers compiled;
+  const Layers& burst = layers_of(parts, plan, scope, 0, compiled);
+  const int clock = highest_clock(plan, shape, burst, cutoff);
+  const bool slows = clock < kClockSteps;
+  const Layers& layers = slows ? layers_of(parts, plan, scope, clock, compiled) : burst;
+  const PlanParts ordered = estimator_.parts(in_order(plan));
+  ChoiceTimes times = times_of_choices(
+      plan, {.shape = shape, .layers = layers, .one_group = true, .near = {cutoff, {}}}, parts,
+      ways, savings_of_layers(ordered, *shape.counted));
+  if (slows) times.most = Seconds(std::nextafter(cutoff.base(), 2 * cutoff.base()));
+  return times;
+}
+
+// How many chunks of each kind a stage holds, at the moments when it holds the most.
+std::vector<std::vector<std::vector<double>>> BoundTable::held_kinds(const Schedule& order,
+                                                                     const Shape& shape) {
+  const HeldChunks& held_by_stage = held_of(order);
+  std::vector<std::vector<std::vector<double>>> stages(shape.kind_of.size());
+  for (std::size_t s = 0; s < stages.size(); ++s) {
     for (const std::vector<std::int64_t>& moment : held_by_stage[s]) {
-      std::vector<double>& held = sum.held.emplace_back(kinds);
+      std::vector<double>& held = stages[s].emplace_back(shape.kinds.size());
       for (std::size_t c = 0; c < moment.size(); ++c) {
         held[shape.kind_of[s][c]] += static_cast<double>(moment[c]);
       }
     }
-    sum.before = out;
-    sum.outside = in + out;
-    if (plan.schedule != PipelineSchedule::one_f_one_b) continue;
-    in += forward[shape.kind_of[s].front()];
-    out += backward[shape.kind_of[s].front()];
   }
-  return sums;
+  return stages;
 }
 
 bool BoundTable::host_holds(const Plan& plan, const StepTail& tail) const {
@@ -112,16 +152,12 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
   const bool slows = clock < kClockSteps;
   const Layers& layers =
       slows ? layers_of(parts, ordered, BoundScope::family, clock, compiled) : burst;
-  const Seconds excluded(slows ? std::nextafter(cutoff.base(), 2 * cutoff.base())
-                               : std::numeric_limits<double>::infinity());
   const Sources from{.shape = shape, .layers = layers, .host = &ordered.cuda_graph,
-                     .near = cutoff};
-  const ChunkTables chunks(shape.kinds, layers, savings_of_layers(parts, *shape.counted), ways);
-  const std::vector<StageSums> stages = sum_stages(plan, order, from);
-  const Pipeline base = pipeline(plan, from);
-  const bool straight = plan.schedule == PipelineSchedule::one_f_one_b;
-  const double passes = passes_of_chunk(plan);
-  const std::int64_t microbatches = plan.microbatches(problem_.workload.global_batch);
+                     .near = {.cutoff = cutoff, .step = {}}};
+  ChoiceTimes times = times_of_choices(plan, from, parts, ways,
+                                       savings_of_layers(parts, *shape.counted));
+  if (slows) times.most = Seconds(std::nextafter(cutoff.base(), 2 * cutoff.base()));
+  const auto held = held_kinds(order, shape);
   const std::int64_t beside = outside(plan);
   const auto room = static_cast<double>(usable - beside);
   // Of the plan that gives up nothing. What one gives up comes back before its backward pass, and
@@ -131,8 +167,7 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
   struct Place {
     Plan plan;
     std::vector<StateBytes> state;  // by stage
-    TailCosts end;
-    bool host_holds = true;
+    std::int64_t never = 0;  // kHostIsFull, kStepRefused
   };
   std::array<std::optional<Place>, kStatePlaces> places;  // by StatePlace
   const auto place_of = [&](StatePlace state) -> const Place& {
@@ -140,51 +175,36 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
     if (place) return *place;
     place.emplace(plan);
     put_state(state, place->plan);
+    if (refused_cpu_step(runtime_, place->plan) != nullptr) {
+      place->never = kStepRefused;
+      return *place;
+    }
     place->state = state_of_stages(place->plan, plan.sharding, shape, layers);
     const StepTail& tail = tail_of(place->plan, parts, shape, layers);
-    place->end = tail_costs(tail, place->plan, runtime_, problem_.profile, microbatches,
-                            stages.size(), {});
-    place->host_holds = host_holds(place->plan, tail);
+    if (!host_holds(place->plan, tail)) place->never = kHostIsFull;
     return *place;
   };
-  ChoiceBytes bytes(chunks, ways, layers.size());
+  ChoiceBytes bytes(times.chunks, ways);
   // Of the choice in `bytes`, until one stage has not the room.
   const auto most_of = [&](const Place& place) {
     double most = 0;
-    for (std::size_t s = 0; s < stages.size() && most <= room; ++s) {
-      double held = 0;
-      for (const std::vector<double>& moment : stages[s].held) {
-        held = std::max(held, std::inner_product(moment.begin(), moment.end(), bytes.kept.begin(),
+    for (std::size_t s = 0; s < held.size() && most <= room; ++s) {
+      double kept = 0;
+      for (const std::vector<double>& moment : held[s]) {
+        kept = std::max(kept, std::inner_product(moment.begin(), moment.end(), bytes.kept.begin(),
                                                  0.0));
       }
       most = std::max(most, place.state[s].kept + rest[s].kept + rest[s].graphs +
-                                std::max(held + rest[s].beside, place.state[s].reloaded));
+                                std::max(kept + rest[s].beside, place.state[s].reloaded));
     }
     return most;
-  };
-  std::vector<Seconds> finish = base.finish;
-  const Slowdown slowdown = slowdown_of(plan, finish.size());
-  const auto step_of = [&](const ChoiceWays::Choice& choice, const Place& place, bool sends) {
-    Seconds latest;
-    for (std::size_t s = stages.size(); s-- > 0;) {
-      Seconds again, copies;
-      for (std::size_t k = 0; k < chunks.kinds(); ++k) {
-        again += chunks.longer(choice.recompute, k) * stages[s].chunks[k];
-        if (sends) copies += bytes.copies[k] * stages[s].chunks[k];
-      }
-      const Seconds busy = std::max(stages[s].work + again, copies);
-      const Seconds done = stages[s].outside + busy * passes;
-      latest = straight ? std::max(latest, done) : done;
-      finish[s] = std::max(base.finish[s], latest - stages[s].before);
-    }
-    return outside_pipeline(slowdown, step_end(place.end, finish), finish);
   };
   // Of what the choice recomputes, without what it sends. Negative: not asked for yet.
   std::vector<Seconds> recomputing(ways.recompute.size() * kStatePlaces, Seconds(-1));
   const auto without_sending = [&](const ChoiceWays::Choice& choice) {
     Seconds& step = recomputing[choice.recompute * kStatePlaces +
                                 static_cast<std::size_t>(choice.state)];
-    if (step < Seconds{}) step = std::min(excluded, step_of(choice, place_of(choice.state), false));
+    if (step < Seconds{}) step = times.step(choice, nullptr);
     return step;
   };
   std::vector<PlanBounds> bounds(ways.choices.size());
@@ -203,12 +223,12 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
         return;
       }
     }
-    bounds[c].step = std::min(excluded, step_of(choice, place, true));
+    bounds[c].step = times.step(choice, &bytes.copies);
   };
   for (std::size_t c = 0; c < ways.choices.size(); ++c) {
     const ChoiceWays::Choice& choice = ways.choices[c];
-    if (!place_of(choice.state).host_holds) {
-      bounds[c].peak_bytes = kHostIsFull;
+    if (const std::int64_t never = place_of(choice.state).never; never > 0) {
+      bounds[c].peak_bytes = never;
       continue;
     }
     if (choice.less >= 0) {

@@ -46,7 +46,8 @@ ChunkSavings of_whole_layers(const std::vector<CountedSavings>& layers, const Re
 
 ChunkTables::ChunkTables(const std::vector<LayerCounts>& kinds,
                          const std::vector<LayerBound>& bounds,
-                         const std::vector<LayerSavings>& savings, const ChoiceWays& ways) {
+                         const std::vector<LayerSavings>& savings, const ChoiceWays& ways)
+    : numbered(bounds.size()) {
   for (const LayerCounts& counts : kinds) {
     std::vector<CountedSavings>& chunk = layers.emplace_back();
     double& bytes = saved.emplace_back();
@@ -68,6 +69,11 @@ ChoiceBytes::LeftOfLayer ChoiceBytes::left_of(const LayerSavings& savings, std::
   for (const SavedBytes& b : savings.saved) {
     if ((b.parts & parts) != 0) left.dropped += static_cast<double>(b.bytes);
     else if (b.offload != 0) left.maybe.push_back(b);
+  }
+  for (const SavedBytes& b : savings.kept) {
+    if ((b.parts & parts) == 0) continue;
+    left.dropped -= static_cast<double>(b.bytes);
+    if (b.offload != 0) left.maybe.push_back(b);
   }
   return left;
 }

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // What memory choices keep at least of a chunk's activations, and what they cost at least, from its
-// layers without any saving. All that a choice drops is taken off, but what it must keep in its
-// place is not added; to backward passes the operations are added that it runs again.
+// layers without any saving. All that a choice drops is taken off, and of what it must keep in its
+// place that is added which no choice makes again; to backward passes the operations are added that
+// it runs again.
 #pragma once
 
 #include <limits>
@@ -34,6 +35,7 @@ struct ChunkTables {
   ChunkTables(const std::vector<LayerCounts>& kinds, const std::vector<LayerBound>&,
               const std::vector<LayerSavings>&, const ChoiceWays&);
 
+  std::size_t numbered;       // layers that have a number
   std::vector<double> saved;  // bytes without recompute and offload, by kind
   std::vector<std::vector<CountedSavings>> layers;  // of a kind
   std::vector<ChunkSavings> recomputed;  // [way to recompute][kind]; bytes of whole layers alone
@@ -48,14 +50,14 @@ struct ChunkTables {
 // back take at least. Cheap where the way to recompute is that of the choice before.
 class ChoiceBytes {
  public:
-  // The references must outlive it. `layers`: how many have a number.
-  ChoiceBytes(const ChunkTables& chunks, const ChoiceWays& ways, std::size_t layers)
+  // The references must outlive it.
+  ChoiceBytes(const ChunkTables& chunks, const ChoiceWays& ways)
       : kept(chunks.kinds()),
         copies(chunks.kinds()),
         chunks_(chunks),
         ways_(ways),
-        left_(layers),
-        sent_(layers) {}
+        left_(chunks.numbered),
+        sent_(chunks.numbered) {}
 
   void set(const ChoiceWays::Choice&);
 
@@ -65,7 +67,7 @@ class ChoiceBytes {
  private:
   // What is left of a layer's saved tensors beside what recompute drops.
   struct LeftOfLayer {
-    double dropped = 0;             // bytes at most
+    double dropped = 0;             // bytes at most, less what is kept in their place
     std::vector<SavedBytes> maybe;  // may be sent away
   };
 

@@ -9,10 +9,10 @@
 namespace pleat {
 namespace {
 
-// A layer is frequent that occurs this share as often as the most frequent one. So many at most:
-// bounds price a pair for every two of them.
+// A layer is frequent that occurs this share as often as the most frequent one. So many of these,
+// and of all layers, at most: bounds price a pair for every two of them.
 constexpr std::int64_t kOften = 8;
-constexpr std::size_t kMostFrequent = 3;
+constexpr std::size_t kMostFrequent = 3, kMostPaired = 4;
 
 // The compute time of a pass, which is the same in a pair.
 Seconds busy_compute(const PassCost& pass) {
@@ -35,25 +35,26 @@ Seconds least_backward(const LayerCosts& c, bool splits) {
 
 // Shares the time of pairs among their two passes. Each pass gets a time u such that the pass alone
 // takes at least u, and every pair takes at least the sum of its two u. `pairs`: by the places of
-// two layers in `frequent`; for pairs with other layers the compute time is taken.
-void share_pairs(const CountedLayers& layers, const std::vector<LayerCosts>& costs, bool splits,
+// two layers in `priced`; for pairs with other layers the compute time is taken.
+void share_pairs(const CountedLayers& layers, const std::vector<std::size_t>& priced,
+                 const std::vector<LayerCosts>& costs, bool splits,
                  const std::vector<Seconds>& pairs, std::vector<LayerBound>& bounds) {
   struct Share {
     std::size_t layer;
     Seconds forward, backward;
   };
   const std::vector<LayerVariant>& variants = layers.variants();
-  const std::vector<std::size_t>& frequent = layers.frequent();
   std::vector<Share> shares;
   const auto place_of = [&](std::size_t layer) {
-    return static_cast<std::size_t>(std::ranges::find(frequent, layer) - frequent.begin());
+    return static_cast<std::size_t>(std::ranges::find(priced, layer) - priced.begin());
   };
   const auto least = [&](std::size_t f, std::size_t b) {
     const std::size_t forward = place_of(f), backward = place_of(b);
-    return forward < frequent.size() && backward < frequent.size()
-               ? pairs[forward * frequent.size() + backward]
+    return forward < priced.size() && backward < priced.size()
+               ? pairs[forward * priced.size() + backward]
                : busy_compute(costs[f].forward) + busy_compute(costs[b].backward);
   };
+  Seconds most_waits;  // of a forward pass, which recompute beside it may fill
   const auto take = [&](std::size_t i) {
     Seconds forward = costs[i].forward.time, backward = least_backward(costs[i], splits);
     for (const Share& s : shares) {
@@ -68,12 +69,18 @@ void share_pairs(const CountedLayers& layers, const std::vector<LayerCosts>& cos
     shares.push_back({i, forward, backward});
     bounds[i].time[0] = forward;
     bounds[i].time[1] = backward;
+    most_waits = std::max(most_waits, forward - busy_compute(costs[i].forward));
     bounds[i].alone[0] = costs[i].forward.time - forward;
     bounds[i].alone[1] = costs[i].backward.time - backward;
   };
-  for (const std::size_t i : frequent) take(i);
+  for (const std::size_t i : priced) take(i);
   for (std::size_t i = 0; i < variants.size(); ++i) {
-    if (place_of(i) == frequent.size() && is_decoder(variants[i])) take(i);
+    if (place_of(i) == priced.size() && is_decoder(variants[i])) take(i);
+  }
+  for (const Share& s : shares) {
+    LayerBound& b = bounds[s.layer];
+    const Seconds own = b.time[1] - busy_compute(costs[s.layer].backward);
+    b.waits = std::max(Seconds(0), own + std::max(most_waits, b.alone[1]));
   }
 }
 
@@ -121,6 +128,14 @@ void CountedLayers::finish(const ModelSpec& model, const WorkloadSpec& workload)
   std::ranges::stable_sort(frequent_, std::ranges::greater{},
                            [&](std::size_t i) { return occur_[i]; });
   if (frequent_.size() > kMostFrequent) frequent_.resize(kMostFrequent);
+  std::vector<std::size_t> rest;
+  for (std::size_t i = 0; i < occur_.size(); ++i) {
+    if (std::ranges::find(frequent_, i) == frequent_.end()) rest.push_back(i);
+  }
+  std::ranges::stable_sort(rest, std::ranges::greater{}, [&](std::size_t i) { return occur_[i]; });
+  rest.resize(std::min(rest.size(), kMostPaired - frequent_.size()));
+  paired_ = frequent_;
+  paired_.insert(paired_.end(), rest.begin(), rest.end());
   const bool mtp = model.mtp_layers > 0;
   for (std::int64_t d = 0; d < model.mtp_layers; ++d) {
     const LayerVariant depth = prediction_variant(model, workload, d);
@@ -153,16 +168,18 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
                                      const PassKinds& passes, BoundScope scope, int clock,
                                      const Profile& profile) {
   const std::vector<LayerVariant>& variants = layers.variants();
+  const bool exact = scope == BoundScope::setting || scope == BoundScope::pairs;
   std::vector<LayerBound> bounds(variants.size());
   std::vector<LayerCosts> costs(variants.size());
   for (std::size_t i = 0; i < variants.size(); ++i) {
     if (layers.stand_in(i) != i) continue;
     LayerBound& bound = bounds[i];
-    if (scope == BoundScope::setting) {
+    if (exact) {
       costs[i] = library.costs(variants[i], clock, profile);
       bound.time[0] = costs[i].forward.time;
       bound.time[1] = least_backward(costs[i], passes.split);
       bound.alone[1] = costs[i].backward.time - bound.time[1];
+      bound.waits = costs[i].backward.time - busy_compute(costs[i].backward);
       bound.half[0] = costs[i].input.time;
       bound.half[1] = costs[i].weight.time;
       bound.matrix = matrix_time(costs[i].forward) + matrix_time(costs[i].backward);
@@ -193,14 +210,15 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
   for (std::size_t i = 0; i < variants.size(); ++i) {  // passes alone first
     if (layers.stand_in(i) != i) bounds[i] = bounds[layers.stand_in(i)];
   }
-  if (scope == BoundScope::setting && passes.paired) {
+  if (exact && passes.paired) {
+    const std::vector<std::size_t>& priced = layers.paired(scope);
     std::vector<Seconds> pairs;
-    for (const std::size_t f : layers.frequent()) {
-      for (const std::size_t b : layers.frequent()) {
+    for (const std::size_t f : priced) {
+      for (const std::size_t b : priced) {
         pairs.push_back(library.pair(variants[f], variants[b], clock, profile).time);
       }
     }
-    share_pairs(layers, costs, passes.split, pairs, bounds);
+    share_pairs(layers, priced, costs, passes.split, pairs, bounds);
   }
   return bounds;
 }

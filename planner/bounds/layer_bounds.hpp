@@ -17,7 +17,8 @@ namespace pleat {
 enum class BoundScope {
   mesh,    // for every setting and memory choice: counts arithmetic and memory-bound work alone
   family,  // for every overlap of expert exchanges: counts what no overlap can hide
-  setting  // for exactly this plan
+  setting,  // for exactly this plan
+  pairs     // the same, with more pairs of layers priced: tighter where passes run in pairs
 };
 
 // Which of a model's layers that differ there are, by their numbers, and how often each.
@@ -37,7 +38,8 @@ struct LayerBound {
   // How much more a pass takes in a slot that is not paired and whose backward pass is not split.
   Seconds alone[2];
   Seconds half[2];         // input gradients and weight gradients of a split backward pass
-  Seconds waits;           // of `time`: of the backward pass for exchanges; for a family
+  // Of a backward pass, and of the forward pass beside it: what recompute may fill. Not of a mesh.
+  Seconds waits;
   Seconds matrix;          // matrix products and attention of both passes
   Seconds send;            // of its output to the next stage
   std::int64_t saved = 0;  // bytes of activations that the forward pass saves
@@ -55,9 +57,12 @@ class CountedLayers {
   [[nodiscard]] int index_of(const LayerVariant&) const;  // -1: it is not among them
   // The decoder layer that occurs most often.
   [[nodiscard]] std::size_t most_frequent() const { return most_frequent_; }
-  // The decoder layers that occur often, most often first: of their pairs the time is worked out,
-  // of other pairs the compute alone is counted.
-  [[nodiscard]] const std::vector<std::size_t>& frequent() const { return frequent_; }
+  // The decoder layers of whose pairs the time is worked out, most often first: those that occur
+  // often, or with BoundScope::pairs also the next ones. Of other pairs the compute alone counts.
+  [[nodiscard]] const std::vector<std::size_t>& paired(BoundScope scope) const {
+    return scope == BoundScope::pairs ? paired_ : frequent_;
+  }
+  [[nodiscard]] bool pairs_more() const { return paired_.size() > frequent_.size(); }
   // The layer whose bound is used for this one: for multi-token prediction its decoder layer, else
   // itself.
   [[nodiscard]] std::size_t stand_in(std::size_t layer) const;
@@ -69,7 +74,7 @@ class CountedLayers {
   std::vector<LayerVariant> variants_;
   std::vector<std::int64_t> occur_;  // of each
   std::size_t most_frequent_ = 0;
-  std::vector<std::size_t> frequent_;
+  std::vector<std::size_t> frequent_, paired_;
   std::vector<std::size_t> mtp_inner_;  // by depth
 };
 

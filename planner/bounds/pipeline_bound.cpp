@@ -69,7 +69,12 @@ class OneForwardOneBackward {
   // The same with the rounds of the busiest stage, after run() gave `equal`; that where they do not
   // lift it near the cutoff.
   std::vector<Seconds> run_unequal(std::vector<Seconds> equal) {
-    if (s_.vpp == 1 || !groups_are_full(s_) || equal.front() > order_.cutoff) return equal;
+    if (s_.vpp == 1 || !groups_are_full(s_) || equal.front() > order_.near.cutoff) return equal;
+    const auto is_far_below = [&](Seconds longer) {
+      const Seconds step = order_.near.step > Seconds(0) ? order_.near.step : equal.front();
+      return std::isfinite(order_.near.cutoff.base()) &&
+             step + longer < order_.near.cutoff * kNear;
+    };
     int busiest = 0;
     Seconds most;
     for (int s = 0; s < stages_; ++s) {
@@ -86,20 +91,17 @@ class OneForwardOneBackward {
       if (last) schedule.group = s_.group;
       const auto rounds = static_cast<double>(steady_rounds(schedule, Stage{busiest}));
       const auto length = static_cast<double>(group_of(schedule));
-      if (is_far_below(equal.front() + uneven(busiest) * (length * rounds))) return equal;
+      if (is_far_below(uneven(busiest) * (length * rounds))) return equal;
       const Seconds own = longer_rounds(schedule, chunks_, transfer_, Stage{busiest}).total();
       longer = longer ? std::min(*longer, own) : own;
-      if (is_far_below(equal.front() + *longer)) return equal;
+      if (!last && is_far_below(*longer)) return equal;
     }
     return finish_of_stages(*longer, busiest);
   }
 
  private:
-  // The step, too, will hardly be above the cutoff.
-  [[nodiscard]] bool is_far_below(Seconds finish) const {
-    constexpr double kNear = 0.93;
-    return std::isfinite(order_.cutoff.base()) && finish < order_.cutoff * kNear;
-  }
+  // A step this much below the cutoff will hardly be lifted above it.
+  static constexpr double kNear = 0.93;
 
   // How much longer a microbatch may take in all chunks than the work of the stage, but for
   // transfers.

@@ -33,8 +33,12 @@ struct PassOrder {
   bool paired = false;
   // The bound must hold for smaller groups, too, of PP times a power of two. No pairs are known.
   bool smaller_groups = false;
-  // A bound above it need not be tighter, and one that stays far below neither.
-  Seconds cutoff{std::numeric_limits<double>::infinity()};
+  // A bound above the cutoff need not be tighter, and one that stays far below neither. `step`: of
+  // the whole step without what is dear to work out; zero: not known.
+  struct Near {
+    Seconds cutoff{std::numeric_limits<double>::infinity()}, step;
+  };
+  Near near = {};
 };
 
 // The earliest finish of each stage. `chunks` is indexed by stage * chunks_of_stage + chunk;

@@ -102,7 +102,7 @@ std::vector<Plan> MemorySets::hopeful(const Candidate& own, NeighbourPrices& pri
   for (std::size_t i = 0; i < bounds.size(); ++i) {
     const MemoryChoice& c = all.list[i];
     if (i > 0 && c.recompute != all.list[i - 1].recompute) smaller.clear();
-    if (bounds[i].peak_bytes + above > prices.usable()) continue;
+    if (bounds[i].peak_bytes > prices.usable() - above) continue;
     if (bounds[i].step - shift >= value) continue;
     const std::uint32_t set = bits_of(c.offload);
     const bool more = c.offload_layers == 0 &&

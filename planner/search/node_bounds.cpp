@@ -205,18 +205,55 @@ PlanBounds NodeBounds::own(const Node& node, Seconds cutoff) {
 std::shared_ptr<const std::vector<PlanBounds>> NodeBounds::by_choice(Node node, Seconds cutoff) {
   cutoff = rounded_up(cutoff);
   node.memory = 0;
-  // Without split backward passes no stage holds less for running its passes in pairs.
-  if (!splits_backward(tree_.mesh_of(node).schedule)) node.setting = tree_.family_of(node.setting);
+  // What a stage holds depends on the order of its passes; all else is the same in a family, but
+  // where backward passes are split.
+  const Schedule smallest = schedule_of(tree_.plan_of(node), tree_.problem.workload);
+  if (!splits_backward(smallest.kind)) node.setting = tree_.family_of(node.setting);
   const auto bits = bits_of(cutoff);
   return by_choice_.get(
-      {{node.mesh, node.meshes, node.setting, bits.first, bits.second}},
+      {{node.mesh, node.meshes, node.setting, smallest.paired ? 1 : 0, bits.first, bits.second}},
       [&] {
-        const Schedule smallest = schedule_of(tree_.plan_of(node), tree_.problem.workload);
         return std::make_shared<const std::vector<PlanBounds>>(
             bounds_.by_choice(tree_.plan_of(with_largest_group(node)), smallest,
                               tree_.ways_as_needed, usable_, cutoff));
       },
       [](const std::vector<PlanBounds>& bounds) { return bounds.size(); });
+}
+
+ChoiceSteps NodeBounds::steps_of_choices(Node node, Seconds cutoff) {
+  cutoff = rounded_up(cutoff);
+  node.memory = 0;
+  const auto bits = bits_of(cutoff);
+  auto times = times_of_choices_.get(
+      {{node.mesh, node.meshes, node.setting, bits.first, bits.second}},
+      [&] {
+        std::vector<ChoiceTimes> list;
+        const bool known = !splits_backward(tree_.mesh_of(node).schedule);
+        for (std::int32_t i = 0; known && i < node.meshes; ++i) {
+          const Plan plan = tree_.plan_of(of_one_mesh(node, node.mesh + i));
+          list.push_back(bounds_.times_of_choices(plan, tree_.ways_as_needed, cutoff));
+        }
+        return std::make_shared<const std::vector<ChoiceTimes>>(std::move(list));
+      },
+      [](const std::vector<ChoiceTimes>& list) { return list.size(); });
+  return {std::move(times), tree_.ways_as_needed};
+}
+
+ChoiceSteps::ChoiceSteps(std::shared_ptr<const std::vector<ChoiceTimes>> times,
+                         const ChoiceWays& ways)
+    : times_(std::move(times)), ways_(ways) {
+  for (const ChoiceTimes& of_mesh : *times_) bytes_.emplace_back(of_mesh.chunks, ways);
+}
+
+Seconds ChoiceSteps::operator()(int choice) {
+  if (times_->empty()) return {};
+  const ChoiceWays::Choice& c = ways_.choices[static_cast<std::size_t>(choice)];
+  Seconds least = kAnyTime;
+  for (std::size_t i = 0; i < bytes_.size(); ++i) {
+    bytes_[i].set(c);
+    least = std::min(least, (*times_)[i].step(c, &bytes_[i].copies));
+  }
+  return least;
 }
 
 }  // namespace pleat

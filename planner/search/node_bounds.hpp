@@ -21,6 +21,18 @@ namespace pleat {
 inline constexpr Seconds kAnyTime{std::numeric_limits<double>::infinity()};
 inline constexpr std::int64_t kNoPeak = std::numeric_limits<std::int64_t>::max();
 
+// The steps of a setting's memory choices, with its own layers. For one thread.
+class ChoiceSteps {
+ public:
+  ChoiceSteps(std::shared_ptr<const std::vector<ChoiceTimes>>, const ChoiceWays&);
+  [[nodiscard]] Seconds operator()(int choice);  // at least; zero where nothing is known
+
+ private:
+  std::shared_ptr<const std::vector<ChoiceTimes>> times_;  // of each of the node's meshes
+  const ChoiceWays& ways_;
+  std::vector<ChoiceBytes> bytes_;
+};
+
 // Where a function takes a cutoff, the bound holds for plans that take no longer. Functions may be
 // called from several threads.
 class NodeBounds {
@@ -58,8 +70,12 @@ class NodeBounds {
     return by_reference(node, cutoff, compiled);
   }
   [[nodiscard]] PlanBounds own(const Node&, Seconds cutoff);
-  // By memory choice, of the setting. All choices below a setting share them.
+  // By memory choice, of the setting; of a family by its first setting, whose stages hold the
+  // least. All choices below a setting share them.
   [[nodiscard]] std::shared_ptr<const std::vector<PlanBounds>> by_choice(Node, Seconds cutoff);
+
+  // Their times with the setting's own layers, which are tighter.
+  [[nodiscard]] ChoiceSteps steps_of_choices(Node, Seconds cutoff);
 
   template <class Visit>  // the valid settings of a family, without memory choice
   void for_each_setting(const Node& family, const Visit& visit) const {
@@ -87,8 +103,10 @@ class NodeBounds {
   // is then the same, whatever threads do.
   // BoundTable::family, by meshes, family, memory choice and cutoff.
   Recent<NumberKey<6>, PlanBounds, KeyHash> with_choice_{400'000};  // 50 MB
-  // BoundTable::by_choice, by meshes, setting and cutoff.
-  Recent<NumberKey<5>, std::vector<PlanBounds>, KeyHash> by_choice_{2'000'000};  // bounds: 32 MB
+  // BoundTable::by_choice, by meshes, setting, whether passes run in pairs, and cutoff.
+  Recent<NumberKey<6>, std::vector<PlanBounds>, KeyHash> by_choice_{2'000'000};  // bounds: 32 MB
+  // BoundTable::times_of_choices, by meshes, setting and cutoff.
+  Recent<NumberKey<5>, std::vector<ChoiceTimes>, KeyHash> times_of_choices_{2'000};  // 20 MB
 };
 
 }  // namespace pleat

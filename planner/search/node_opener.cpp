@@ -15,9 +15,6 @@
 namespace pleat {
 namespace {
 
-// Nodes that are cut off together if the bound, or the price, of a plan that does not fit is above
-// the cutoff.
-constexpr int kWorthABound = 4, kWorthAPrice = 16;
 // A plan that gives up more may take as long but for the rounding of its sums.
 constexpr double kRounding = 1 - 1e-9;
 
@@ -29,21 +26,10 @@ NodeOpener::NodeOpener(const PlanTree& tree, PlanPrices& prices, const ClusterSp
       estimator_(prices.estimator),
       bounds_(prices.bounds),
       of_(tree, prices.bounds, usable),
+      below_(tree, of_, usable),
       usable_(usable),
       host_(static_cast<std::int64_t>(cluster.host_memory.base())),
-      gpus_per_node_(cluster.gpus_per_node) {
-  // Such a choice is no slower than all that recompute the same and send something. Its own bound
-  // is worth its price even where it does not fit.
-  for (std::size_t c = 0; c < tree.choices.size(); ++c) {
-    const MemoryChoice& choice = tree.choices[c];
-    const bool recomputes = choice.offload.empty() && !choice.by_stage &&
-                            choice.recompute != RecomputeChoice{};
-    bounds_offload_.push_back(
-        recomputes && std::ranges::any_of(tree.memory.below(static_cast<int>(c)), [&](int m) {
-          return !tree.choices[static_cast<std::size_t>(m)].offload.empty();
-        }));
-  }
-}
+      gpus_per_node_(cluster.gpus_per_node) {}
 
 // A node whose bound did not rise would come out of the queue next: refine it further at once.
 Opened NodeOpener::open(const Node& node, Seconds cutoff) {
@@ -242,13 +228,13 @@ Opened NodeOpener::refine_setting(const Node& node, Seconds cutoff) {
     if (const char* rule = repeated ? "no-effect" : tree_.broken_rule(plan)) {
       // Of this memory choice, perhaps not of those below.
       opened.rejected.push_back({rule, node.meshes});
-      open_below(node, cutoff, opened);
+      below_.open(node, cutoff, opened);
       return opened;
     }
     if (tree_.by_stage(node)) {  // no faster than the plan that gives up nothing
       refined.bound = std::max(node.bound, of_.own(node, cutoff).step);
       refined.stage = kBounded;
-    } else if (node.memory > 0 && !bounds_offload(node)) {
+    } else if (node.memory > 0 && !below_.bounds_offload(node.memory)) {
       // The bound of the first choice is that of the setting above.
       const PlanBounds family = of_.family_with_choice(node, cutoff);
       refined.bound = std::max(node.bound, family.step);
@@ -263,7 +249,12 @@ Opened NodeOpener::refine_setting(const Node& node, Seconds cutoff) {
   } else {
     const PlanBounds own = of_.own(node, cutoff);
     refined.bound = std::max(node.bound, own.step);
-    if (own.peak_bytes > usable_ && !worth_a_price(refined, cutoff)) {
+    const bool fits = own.peak_bytes <= usable_;
+    if (node.memory == 0 && !fits && refined.bound <= cutoff) {
+      const Seconds least = below_.least(node, cutoff, refined.bound);
+      if (std::isfinite(least.base())) refined.bound = std::max(refined.bound, least);
+    }
+    if (!fits && refined.bound <= cutoff && !below_.worth_a_price(refined, cutoff)) {
       does_not_fit(refined, own.peak_bytes, cutoff, opened);
       return opened;
     }
@@ -280,7 +271,7 @@ Opened NodeOpener::price(const Node& node, Seconds cutoff) {
   Node unfit = node;  // those that follow one another; no plan that gives up more is faster
   unfit.meshes = 0;
   const auto try_below = [&] {
-    if (unfit.meshes > 0) open_below(unfit, cutoff, opened);
+    if (unfit.meshes > 0) below_.open(unfit, cutoff, opened);
     unfit.meshes = 0;
   };
   const auto give_up = [&](const Node& one, const char* rule) {
@@ -295,7 +286,7 @@ Opened NodeOpener::price(const Node& node, Seconds cutoff) {
     one.bound = std::max(one.bound, bounds_.own_step(plan, cutoff, compiled));
     std::int64_t peak = 0;
     if (one.bound <= cutoff) peak = bounds_.own_peak(plan);
-    if (peak > usable_ && worth_a_price(one, cutoff)) {
+    if (peak > usable_ && below_.worth_a_price(one, cutoff)) {
       one.bound = std::max(one.bound, estimator_.step_at(plan, kClockSteps) * kRounding);
     }
     if (one.bound > cutoff) {  // which may have sunk since the node was bounded
@@ -304,7 +295,7 @@ Opened NodeOpener::price(const Node& node, Seconds cutoff) {
       continue;
     }
     if (peak > usable_) {
-      note_peak(peak, opened);
+      opened.note_peak(peak);
       give_up(one, "memory");
       continue;
     }
@@ -323,7 +314,7 @@ Opened NodeOpener::price(const Node& node, Seconds cutoff) {
       continue;
     }
     peak = priced.estimate.peak_bytes();
-    if (peak > usable_) note_peak(peak, opened);
+    if (peak > usable_) opened.note_peak(peak);
     give_up(one, peak <= usable_ ? "host-memory" : "memory");
   }
   try_below();
@@ -344,12 +335,6 @@ Priced NodeOpener::price_one(const Node& node) {
   return with_estimate(node, std::move(estimate));
 }
 
-bool NodeOpener::worth_a_price(const Node& node, Seconds cutoff) {
-  return std::isfinite(cutoff.base()) && !tree_.memory.below(node.memory).empty() &&
-         fit_below(node.memory, *of_.by_choice(node, cutoff), kWorthAPrice) ==
-             kWorthAPrice;
-}
-
 Opened NodeOpener::price_by_stage(const Node& node) {
   Opened opened;
   for (std::int32_t i = 0; i < node.meshes; ++i) {
@@ -357,7 +342,7 @@ Opened NodeOpener::price_by_stage(const Node& node) {
     ChosenByStage chosen = choose_by_stage(tree_, estimator_, one, usable_, host_, gpus_per_node_);
     opened.cut = opened.cut || chosen.cut;
     if (!chosen.fits) {
-      if (chosen.rule == std::string_view("memory")) note_peak(chosen.least_peak, opened);
+      if (chosen.rule == std::string_view("memory")) opened.note_peak(chosen.least_peak);
       opened.rejected.push_back({chosen.rule, 1});
       continue;
     }
@@ -370,53 +355,11 @@ Opened NodeOpener::price_by_stage(const Node& node) {
   return opened;
 }
 
-void NodeOpener::note_peak(std::int64_t peak, Opened& opened) {
-  opened.least_peak = opened.least_peak > 0 ? std::min(opened.least_peak, peak) : peak;
-}
-
 void NodeOpener::does_not_fit(const Node& node, std::int64_t peak, Seconds cutoff,
                               Opened& opened) {
-  note_peak(peak, opened);
+  opened.note_peak(peak);
   opened.rejected.push_back({"memory", node.meshes});
-  open_below(node, cutoff, opened);
-}
-
-void NodeOpener::open_below(const Node& node, Seconds cutoff, Opened& opened) {
-  if (tree_.memory.below(node.memory).empty()) return;
-  open_fitting(node, *of_.by_choice(node, cutoff), opened);
-}
-
-int NodeOpener::fit_below(int choice, const std::vector<PlanBounds>& by_choice, int enough) const {
-  int count = 0;
-  for (const std::int16_t m : tree_.memory.below(choice)) {
-    const PlanBounds& bounds = by_choice[static_cast<std::size_t>(m)];
-    count += bounds.peak_bytes <= usable_ ? 1 : fit_below(m, by_choice, enough - count);
-    if (count >= enough) break;
-  }
-  return count;
-}
-
-void NodeOpener::open_fitting(const Node& node, const std::vector<PlanBounds>& by_choice,
-                              Opened& opened) const {
-  for (const std::int16_t m : tree_.memory.below(node.memory)) {
-    const PlanBounds& bounds = by_choice[static_cast<std::size_t>(m)];
-    Node child = node;
-    child.memory = m;
-    child.stage = 0;
-    child.bound = std::max(node.bound, bounds.step);
-    const bool fits = bounds.peak_bytes <= usable_;
-    const bool of_use = fits || (bounds_offload(child) &&
-                                 fit_below(m, by_choice, kWorthABound) == kWorthABound);
-    if (of_use && !tree_.memory_repeats_another(child)) {
-      opened.children.push_back(child);
-      continue;
-    }
-    const bool host_full = bounds.peak_bytes == kHostIsFull;
-    const char* const rule = fits ? "no-effect" : host_full ? "host-memory" : "memory";
-    opened.rejected.push_back({rule, node.meshes});
-    if (!fits && !host_full) note_peak(bounds.peak_bytes, opened);
-    open_fitting(child, by_choice, opened);
-  }
+  below_.open(node, cutoff, opened);
 }
 
 }  // namespace pleat

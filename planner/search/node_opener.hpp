@@ -5,42 +5,17 @@
 // family into its settings. A setting that does not fit in memory opens into memory choices.
 #pragma once
 
-#include <limits>
-#include <memory>
 #include <optional>
-#include <utility>
 
 #include "core/spec/cluster.hpp"
+#include "planner/search/choices_below.hpp"
 #include "planner/search/node_bounds.hpp"
+#include "planner/search/opened.hpp"
 #include "planner/search/plan_prices.hpp"
 #include "planner/search_result.hpp"
 #include "planner/space/plan_tree.hpp"
 
 namespace pleat {
-
-struct Rejection {
-  const char* rule;
-  std::int64_t plans;
-};
-
-// A plan that was priced, by its node, which has one mesh.
-struct Priced {
-  Node node;
-  StepEstimate estimate;
-  bool fits = false;
-  std::vector<StageOverride> stages = {};
-};
-
-// What came of one node: all its plans are in its children, rejected, or priced.
-struct Opened {
-  std::vector<Node> children;
-  std::vector<Rejection> rejected;
-  std::vector<Priced> priced;
-  bool cut = false;  // a priced plan may not be the best of those it stands for
-  std::int64_t least_peak = 0;  // bytes; what a plan that does not fit needs at least
-  // Of a grid: meshes whose state alone does not fit, and its bytes.
-  std::vector<std::pair<std::int32_t, std::int64_t>> too_large;
-};
 
 class NodeOpener {
  public:
@@ -81,32 +56,17 @@ class NodeOpener {
   // The first setting of each family that is valid on the mesh and does not repeat another.
   [[nodiscard]] std::vector<std::int16_t> first_settings(std::int32_t mesh) const;
   [[nodiscard]] Opened no_memory(const Node&, std::int64_t least) const;
-  static void note_peak(std::int64_t, Opened&);
   // What gives up more cannot be faster.
   void does_not_fit(const Node&, std::int64_t peak, Seconds cutoff, Opened&);
-  // Those of the choices below the node's that fit, going by bounds; below the others again those
-  // that fit.
-  void open_below(const Node&, Seconds cutoff, Opened&);
-  [[nodiscard]] bool bounds_offload(const Node& node) const {
-    return bounds_offload_[static_cast<std::size_t>(node.memory)];
-  }
-  // Whether so many choices below may fit that the time of a plan that does not is worth its price:
-  // it is a bound for all of them.
-  [[nodiscard]] bool worth_a_price(const Node&, Seconds cutoff);
-  // How many nodes open_fitting makes below the choice, counted up to `enough`.
-  [[nodiscard]] int fit_below(int choice, const std::vector<PlanBounds>& by_choice,
-                              int enough) const;
-  void open_fitting(const Node&, const std::vector<PlanBounds>& by_choice, Opened&) const;
 
   const PlanTree& tree_;
   Estimator& estimator_;
   BoundTable& bounds_;
   NodeBounds of_;
+  ChoicesBelow below_;
   std::int64_t usable_;
   std::int64_t host_;  // bytes of a node; 0: unknown
   int gpus_per_node_;
-  // By choice: it recomputes and sends nothing, and choices below it send something.
-  std::vector<bool> bounds_offload_;
 };
 
 }  // namespace pleat

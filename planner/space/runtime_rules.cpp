@@ -115,9 +115,7 @@ const char* refused_by_megatron(const ModelSpec& model, const WorkloadSpec& work
     return "delayed-scaling-recompute";
   }
   if (plan.loss_chunks > 1) return "loss-in-parts";
-  if (plan.optimizer.cpu_offload <= 0) return nullptr;
-  if (!cpu_may_step(Runtime::megatron, plan)) return "cpu-optimizer-fp8-weights";
-  return shards_weights(plan) ? "cpu-optimizer-sharding" : nullptr;
+  return refused_cpu_step(Runtime::megatron, plan);
 }
 
 struct Reason {
@@ -171,6 +169,12 @@ constexpr Reason kReasons[] = {
      "the CPU makes no step of zero2 or zero3 (NVIDIA/Megatron-LM issue 1986): zero1"}};
 
 }  // namespace
+
+const char* refused_cpu_step(Runtime runtime, const Plan& plan) {
+  if (runtime != Runtime::megatron || plan.optimizer.cpu_offload <= 0) return nullptr;
+  if (!cpu_may_step(runtime, plan)) return "cpu-optimizer-fp8-weights";
+  return shards_weights(plan) ? "cpu-optimizer-sharding" : nullptr;
+}
 
 const char* refused_by(Runtime runtime, const ModelSpec& model, const WorkloadSpec& workload,
                        const Plan& plan, const GpuSpec& gpu) {

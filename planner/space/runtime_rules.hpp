@@ -24,6 +24,9 @@ namespace pleat {
 // rank (core/transformer/pipeline_parallel_layer_layout.py:86).
 [[nodiscard]] bool builds_layout(Runtime, const ModelSpec&, const Plan&);
 
+// The rule that a step on the CPU breaks, whatever else the plan gives up; null: none.
+[[nodiscard]] const char* refused_cpu_step(Runtime, const Plan&);
+
 // The name of the rule that the plan breaks on such GPUs; null: none.
 [[nodiscard]] const char* refused_by(Runtime, const ModelSpec&, const WorkloadSpec&, const Plan&,
                                      const GpuSpec&);

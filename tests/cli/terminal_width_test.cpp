@@ -66,7 +66,7 @@ std::vector<Words> requests() {
   return {plan + deepseek_words(),
           plan + deepseek_words() +
               Words{"--tokens", "15T", "--top", "12", "--compare", "tp=1,pp=2,vpp=8,ep=32",
-                    "--explain"},
+                    "--explain", "--neighbours", "200"},
           plan + qwen() + Words{"--pareto", "--explain", "--top", "3"},
           plan + Words{"--model", "qwen3-30b-a3b", "--cluster", "h100-sxm", "--gpus", "16",
                        "--seq-len", "4096", "--global-batch", "512", "--runtime", "pleat",
@@ -74,8 +74,8 @@ std::vector<Words> requests() {
           plan + qwen() + Words{"--objective", "cost", "--top", "1", "--min-gpus", "8"},
           plan + qwen() + Words{"--max-evaluations", "1"},
           plan + mixtral() +
-              Words{"--sensitivity", "plans", "--objective", "memory-headroom", "--max-evaluations",
-                    "100"},
+              Words{"--sensitivity", "plans", "--objective", "memory-headroom", "--pp", "1",
+                    "--max-evaluations", "100"},
           plan + llama() + Words{"--robust"},
           predict + mixtral() + Words{"--tp", "2", "--pp", "2", "--ep", "8", "--explain"},
           predict + Words{"--model",        "deepseek-v3", "--cluster",   "gb300-nvl72",

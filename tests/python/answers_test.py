@@ -172,15 +172,15 @@ class TypedLayer(unittest.TestCase):
 
     def test_capacity(self) -> None:
         answer = pleat.capacity(
-            "mixtral-8x7b",
+            "deepseek-moe-16b",
             tokens="1T",
             deadline="60d",
             clusters=["h100-sxm"],
-            gpus=[256, 512],
+            gpus=[64, 512],
             price={"h100-sxm": 2.5},
         )
         assert answer.cheapest is not None and answer.fastest is not None
-        self.assertEqual(answer.cheapest.gpus, 256)
+        self.assertEqual(answer.cheapest.gpus, 64)
         self.assertEqual(answer.fastest.gpus, 512)
 
     def test_tables(self) -> None:

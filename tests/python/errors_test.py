@@ -77,7 +77,7 @@ class SameErrors(unittest.TestCase):
         printed = run(
             "capacity",
             "--model",
-            "mixtral-8x7b",
+            "gpt-1.7b",
             "--tokens",
             "1T",
             "--deadline",
@@ -85,12 +85,12 @@ class SameErrors(unittest.TestCase):
             "--clusters",
             "h100-sxm",
             "--gpus",
-            "256",
+            "16",
             "--json",
         )
         with self.assertRaises(pleat.NothingFitsError) as caught:
             pleat.capacity(
-                "mixtral-8x7b", tokens="1T", deadline="1d", clusters=["h100-sxm"], gpus="256"
+                "gpt-1.7b", tokens="1T", deadline="1d", clusters=["h100-sxm"], gpus="16"
             )
         self.assertEqual(caught.exception.text + "\n", printed.stderr)
         self.assertEqual(printed.returncode, caught.exception.exit_code)

@@ -45,22 +45,24 @@ std::set<TensorId> with_sources(const LayerProgram& layer, const Op& reader) {
   return all;
 }
 
+bool is_activation(const LayerProgram& layer, TensorId t) {
+  return layer.tensor(t).cls == TensorClass::activation && t != layer.output;
+}
+
 // Activations the backward pass reads and the forward pass has, made before `choice` runs.
 std::set<TensorId> chosen(const LayerProgram& layer, const std::set<Offload>& offload, bool whole) {
   std::set<TensorId> result;
   auto consider = [&](TensorId t) {
-    if (layer.tensor(t).cls != TensorClass::activation || t == layer.output) return;
-    if (read_in_backward(layer, t)) result.insert(t);
+    if (is_activation(layer, t) && read_in_backward(layer, t)) result.insert(t);
   };
-  for (const Op& op : layer.forward) {
-    if (whole) {
+  if (whole) {
+    for (const Op& op : layer.forward) {
       for (TensorId t : op.in) consider(t);
       for (TensorId t : op.out) consider(t);
     }
-    for (Offload choice : offload) {
-      if (!names_op(choice, op)) continue;
-      for (TensorId t : with_sources(layer, op)) consider(t);
-    }
+  }
+  for (const Offload choice : offload) {
+    for (const TensorId t : read_by(choice, layer)) consider(t);
   }
   return result;
 }
@@ -82,6 +84,14 @@ Op copy_op(OpKind kind, const std::string& name, bool of_attention) {
 }
 
 }  // namespace
+
+std::set<TensorId> read_by(Offload choice, const LayerProgram& layer) {
+  std::set<TensorId> all;
+  for (const Op& op : layer.forward) {
+    if (names_op(choice, op)) all.merge(with_sources(layer, op));
+  }
+  return all;
+}
 
 std::set<TensorId> offloaded_by(Offload choice, const LayerProgram& layer) {
   return chosen(layer, {choice}, false);

@@ -14,7 +14,9 @@ namespace pleat {
 // (plan.offload_layers). Tensors that are not saved for the backward pass are left alone.
 void apply_offload(LayerProgram&, const Plan&, bool whole);
 
-// The tensors that one choice sends away.
+// What the operations that one choice names read, with what that was gathered or converted from.
+[[nodiscard]] std::set<TensorId> read_by(Offload, const LayerProgram&);
+// The tensors of these that the choice sends away: activations that the backward pass reads.
 [[nodiscard]] std::set<TensorId> offloaded_by(Offload, const LayerProgram&);
 
 }  // namespace pleat

@@ -170,7 +170,9 @@ TEST(PipelineBound, SeesUnequalChunks) {
     tightness += *std::ranges::max_element(bound) / exact.end / kCases;
     const std::vector<Seconds> rough = earliest_finish(
         c.schedule, c.chunks, c.transfer, nullptr,
-        {.waits_for_sends = c.waits_for_sends, .paired = c.schedule.paired, .cutoff = Seconds(0)});
+        {.waits_for_sends = c.waits_for_sends,
+         .paired = c.schedule.paired,
+         .near = {.cutoff = Seconds(0), .step = {}}});
     as_if_equal += *std::ranges::max_element(rough) / exact.end / kCases;
   }
   EXPECT_GT(tightness, 0.95) << as_if_equal;

@@ -398,6 +398,14 @@ TEST(SearchOracle, BoundsAreAdmissible) {
           bounds.by_choice(plain, schedule_of(plain, c.workload), ways,
                            std::numeric_limits<std::int64_t>::max(), e.step)[p.at.memory];
       EXPECT_LE(of_choice.step.base(), step);
+      EXPECT_NE(of_choice.peak_bytes, kStepRefused);
+      if (!splits_backward(plan.schedule)) {
+        const ChoiceTimes times = bounds.times_of_choices(plain, ways, e.step);
+        const ChoiceWays::Choice& choice = ways.choices[p.at.memory];
+        ChoiceBytes bytes(times.chunks, ways);
+        bytes.set(choice);
+        EXPECT_LE(times.step(choice, &bytes.copies).base(), step);
+      }
       if (of_choice.peak_bytes == kHostIsFull) {
         EXPECT_GT(e.host_bytes, c.cluster.host_memory.base());
         ++host_full;
