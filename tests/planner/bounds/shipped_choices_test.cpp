@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Bounds of memory choices of shipped models, whose attention, experts and first layers differ:
+// none is above what the plan takes and holds.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+#include "core/plan/constraints.hpp"
+#include "core/program/compile_stage.hpp"
+#include "core/spec/catalog.hpp"
+#include "planner/bounds/bounds.hpp"
+#include "planner/space/runtime_rules.hpp"
+
+namespace pleat {
+namespace {
+
+struct Drawn {
+  int plans = 0;
+  double most_bytes = 0, most_time = 0;  // of a plan's, the largest bound
+};
+
+// Plans of a model: settings at random, each with some of its memory choices.
+class ModelChoices {
+ public:
+  ModelChoices(const std::string& model, const std::string& cluster)
+      : problem_{.model = load_model(model).model,
+                 .cluster = load_cluster(cluster),
+                 .workload = {.seq_len = 4096, .global_batch = 128},
+                 .profile = load_profile(cluster + "-megatron")},
+        estimator_(problem_.model, problem_.workload, problem_.cluster, problem_.profile,
+                   Runtime::megatron),
+        bounds_(estimator_, problem_, Runtime::megatron) {
+    SearchConfig config;
+    config.gpus = kGpus;
+    choices_ = memory_choices(problem_.model, problem_.cluster, config);
+  }
+
+  Drawn check(int settings, int of_each) {
+    const ChoiceWays ways(choices_);
+    Drawn drawn;
+    for (int i = 0; i < settings; ++i) {
+      const Plan plain = setting();
+      if (!legal(plain)) continue;
+      for (int n = 0; n < of_each; ++n) {
+        const std::size_t c = below(choices_.size());
+        Plan plan = plain;
+        choices_[c].put_into(plan);
+        if (choices_[c].only_bounds || !legal(plan)) continue;
+        check(plain, plan, ways, c, drawn);
+      }
+    }
+    return drawn;
+  }
+
+ private:
+  static constexpr int kGpus = 32;
+
+  std::size_t below(std::size_t end) { return random_() % end; }
+  int one_of(std::initializer_list<int> list) { return list.begin()[below(list.size())]; }
+
+  Plan setting() {
+    Plan plan;
+    plan.attention.tp = one_of({1, 2});
+    plan.attention.cp = one_of({1, 2});
+    plan.attention.pp = one_of({1, 2, 4});
+    plan.attention.dp = kGpus / plan.attention.tp / plan.attention.cp / plan.attention.pp;
+    plan.expert.ep = problem_.model.moe ? one_of({2, 4, 8}) : 1;
+    plan.expert.edp = kGpus / plan.attention.pp / plan.expert.ep;
+    plan.vpp = plan.attention.pp > 1 ? one_of({1, 2, 3}) : 1;
+    plan.micro_batch = one_of({1, 2});
+    plan.sequence_parallel = plan.attention.tp > 1;
+    plan.overlap.expert_parallel = problem_.model.moe && one_of({0, 1}) == 1;
+    plan.overlap.delay_wgrad = plan.overlap.expert_parallel && one_of({0, 1}) == 1;
+    return plan;
+  }
+
+  [[nodiscard]] bool legal(const Plan& plan) const {
+    return violations({problem_.model, problem_.workload, plan, kGpus}).empty() &&
+           refused_by(Runtime::megatron, problem_.model, problem_.workload, plan,
+                      problem_.cluster.gpu) == nullptr;
+  }
+
+  void check(const Plan& plain, const Plan& plan, const ChoiceWays& ways, std::size_t c,
+             Drawn& drawn) {
+    SCOPED_TRACE(summary(plan));
+    constexpr double kRounded = 1 + 1e-9;
+    const StepEstimate e = estimator_(plan);
+    const PlanBounds bound =
+        bounds_.by_choice(plain, schedule_of(plain, problem_.workload), ways,
+                          std::numeric_limits<std::int64_t>::max(), e.step)[c];
+    EXPECT_LE(bound.step.base(), e.step.base() * kRounded);
+    if (bound.peak_bytes != kHostIsFull) {
+      EXPECT_LE(bound.peak_bytes, e.peak_bytes());
+      const double share =
+          static_cast<double>(bound.peak_bytes) / static_cast<double>(e.peak_bytes());
+      drawn.most_bytes = std::max(drawn.most_bytes, share);
+    }
+    const ChoiceTimes times = bounds_.times_of_choices(plain, ways, e.step);
+    ChoiceBytes bytes(times.chunks, ways);
+    bytes.set(ways.choices[c]);
+    const Seconds own = times.step(ways.choices[c], &bytes.copies);
+    EXPECT_LE(own.base(), e.step.base() * kRounded);
+    EXPECT_LE(bounds_.own(plan, e.step).step.base(), e.step.base() * kRounded);
+    drawn.most_time = std::max(drawn.most_time, own / e.step);
+    ++drawn.plans;
+  }
+
+  Problem problem_;
+  Estimator estimator_;
+  BoundTable bounds_;
+  std::vector<MemoryChoice> choices_;
+  std::mt19937_64 random_{7};
+};
+
+TEST(ShippedChoices, HaveAdmissibleBounds) {
+  for (const char* model :
+       {"qwen3-next-80b-a3b", "kimi-linear-48b-a3b", "mimo-v2-flash", "deepseek-v3", "glm-4.5",
+        "qwen3-30b-a3b", "gpt-oss-20b", "nemotron-3-nano", "jamba-v0.1", "llama3-8b",
+        "gemma-4-26b-a4b", "llama4-scout"}) {
+    SCOPED_TRACE(model);
+    const Drawn drawn = ModelChoices(model, "h100-sxm").check(12, 20);
+    EXPECT_GT(drawn.plans, 20);
+    EXPECT_GT(drawn.most_bytes, 0.97);
+    EXPECT_GT(drawn.most_time, 0.8);
+    if (HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace pleat
