@@ -201,11 +201,14 @@ class Estimator::Memory {
     return tables_.get(
         schedule_key(schedule),
         [&] {
-          auto table = std::make_shared<ScheduleTable>(tabulate(schedule));
+          // Only cores that ranks share ask what runs when.
+          const bool asked = cluster_.shared_cores > 0;
+          const TableParts parts = asked ? TableParts::slots : TableParts::timing;
+          auto table = std::make_shared<ScheduleTable>(tabulate(schedule, parts));
           table->waits_for_sends = runtime_ == Runtime::megatron;
           return std::shared_ptr<const ScheduleTable>(std::move(table));
         },
-        [](const ScheduleTable& table) { return table.steps.size(); });
+        [](const ScheduleTable& table) { return table.walk.size(); });
   }
 
   const Profile& profile_at(int clock) {
@@ -288,7 +291,8 @@ class Estimator::Memory {
   Known<LayerKey, Layers, KeyHash> layers_;
   Known<std::string, int, TextHash> texts_;
   Known<LayoutKey, Layout, KeyHash> layouts_;
-  Recent<ScheduleKey, ScheduleTable, KeyHash> tables_{1'000'000};   // steps: 100 MB
+  // Steps: 80 MB, or 240 with TableParts::slots.
+  Recent<ScheduleKey, ScheduleTable, KeyHash> tables_{3'000'000};
   Known<int, Profile, std::hash<int>> profiles_;
   Recent<RecordKey, StageRecords, KeyHash> records_{500'000};  // pairs of chunks: 100 MB
 };

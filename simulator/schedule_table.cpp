@@ -13,9 +13,10 @@ namespace {
 
 class Tabulator {
  public:
-  explicit Tabulator(ScheduleTable& table)
-      : t_(table), work_(table.slot_work()), kinds_(table.kinds()),
-        last_(virtual_stages(table.shape) - 1), next_(table.orders.size()) {
+  Tabulator(ScheduleTable& table, TableParts parts)
+      : t_(table), with_slots_(parts == TableParts::slots), work_(table.slot_work()),
+        kinds_(table.kinds()), last_(virtual_stages(table.shape) - 1),
+        next_(table.orders.size()) {
     t_.cells = 2 * (last_ + 1) * t_.shape.microbatches;
     writer_.resize(static_cast<std::size_t>(t_.cells));
     for (const std::vector<Slot>& order : t_.orders) turns_.push_back(turns_of(order));
@@ -37,7 +38,7 @@ class Tabulator {
       left += t_.orders[s].size();
       t_.work[s].reserve(t_.orders[s].size());
     }
-    t_.steps.reserve(left);
+    if (with_slots_) t_.steps.reserve(left);
     t_.walk.reserve(left);
     while (left > 0) {
       std::size_t advanced = 0;
@@ -130,7 +131,7 @@ class Tabulator {
     for (std::size_t k = 0; k < count; ++k) {
       if (!find_input(s, order[i + k], step.input[k], step.travels[k])) return 0;
     }
-    const auto number = static_cast<std::int32_t>(t_.steps.size()) + 1;
+    const auto number = static_cast<std::int32_t>(t_.walk.size()) + 1;
     for (std::size_t k = 0; k < count; ++k) {
       const Slot& slot = order[i + k];
       if (slot.part == SlotPart::weight_gradients) continue;
@@ -141,7 +142,7 @@ class Tabulator {
     step.work = count == 2 ? work_.pair(order[i].chunk, order[i + 1].chunk) : work_.alone(order[i]);
     t_.work[stage].push_back(step.work);
     ++t_.times[stage][static_cast<std::size_t>(step.work)];
-    t_.steps.push_back(step);
+    if (with_slots_) t_.steps.push_back(step);
     t_.walk.push_back(walk_of(step));
     next_[stage] += count;
     return count;
@@ -160,6 +161,7 @@ class Tabulator {
   }
 
   ScheduleTable& t_;
+  bool with_slots_;
   SlotWork work_;
   int kinds_;
   int last_;  // virtual stage
@@ -171,7 +173,8 @@ class Tabulator {
 
 }  // namespace
 
-ScheduleTable tabulate(const Schedule& schedule, std::vector<std::vector<Slot>> orders) {
+ScheduleTable tabulate(const Schedule& schedule, std::vector<std::vector<Slot>> orders,
+                       TableParts parts) {
   PLEAT_ASSERT(orders.size() == static_cast<std::size_t>(schedule.pp));
   ScheduleTable table{.shape = schedule,
                       .paired = schedule.paired,
@@ -181,14 +184,15 @@ ScheduleTable tabulate(const Schedule& schedule, std::vector<std::vector<Slot>> 
                       .times = {},
                       .steps = {},
                       .walk = {}};
-  Tabulator(table).run();
+  Tabulator(table, parts).run();
+  if (parts == TableParts::timing) table.orders = {};
   return table;
 }
 
-ScheduleTable tabulate(const Schedule& schedule) {
+ScheduleTable tabulate(const Schedule& schedule, TableParts parts) {
   std::vector<std::vector<Slot>> orders;
   for (int s = 0; s < schedule.pp; ++s) orders.push_back(pipeline_order(schedule, Stage{s}));
-  return tabulate(schedule, std::move(orders));
+  return tabulate(schedule, std::move(orders), parts);
 }
 
 namespace {
@@ -255,7 +259,7 @@ TableTiming time_table(const ScheduleTable& table, const std::vector<Seconds>& d
   PLEAT_ASSERT(durations.size() == stages * kinds && start.size() == stages);
   TableTiming timing;
   std::vector<Seconds>* const starts = detail.starts ? &timing.starts : nullptr;
-  if (detail.starts) timing.starts.reserve(table.steps.size());
+  if (detail.starts) timing.starts.reserve(table.walk.size());
   if (detail.end_without_transfer && transfer > Seconds(0)) {
     walk<2>(table, durations, start, {transfer, Seconds(0)}, starts, timing);
   } else {

@@ -45,10 +45,10 @@ struct ScheduleTable {
   // Megatron: a stage waits until what it sends has arrived, in plain 1F1B after every slot, in
   // interleaved 1F1B after those of warm-up and cool-down. Else sending takes none of its time.
   bool waits_for_sends = false;
-  std::vector<std::vector<Slot>> orders;        // by stage
+  std::vector<std::vector<Slot>> orders;        // by stage; empty without TableParts::slots
   std::vector<std::vector<std::int32_t>> work;  // by stage: SlotWork in order
   std::vector<std::vector<std::int32_t>> times; // by stage: how often each SlotWork runs
-  std::vector<Step> steps;
+  std::vector<Step> steps;  // empty without TableParts::slots
   // What timing reads of each step.
   struct Walk {
     std::int32_t input[2] = {0, 0};         // 1 + the step that makes it; 0: none
@@ -66,8 +66,13 @@ struct ScheduleTable {
 
 // From the orders of all stages. An order that deadlocks is a broken invariant. Where the schedule
 // is paired, slots marked with_next run as one with the slot after them; else one after the other.
-[[nodiscard]] ScheduleTable tabulate(const Schedule&, std::vector<std::vector<Slot>> orders);
-[[nodiscard]] ScheduleTable tabulate(const Schedule&);
+enum class TableParts {
+  timing,  // what times and memory are worked out from: a third of the bytes
+  slots,   // also what each step runs, for drawings
+};
+[[nodiscard]] ScheduleTable tabulate(const Schedule&, std::vector<std::vector<Slot>> orders,
+                                     TableParts = TableParts::slots);
+[[nodiscard]] ScheduleTable tabulate(const Schedule&, TableParts = TableParts::slots);
 
 struct TableTiming {
   Seconds end;

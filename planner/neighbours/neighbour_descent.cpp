@@ -32,7 +32,7 @@ bool is_of_mesh(const PlanChange& change) {
 
 bool same_pipeline(const Plan& a, const Plan& b) {
   return a.attention == b.attention && a.vpp == b.vpp && a.schedule == b.schedule &&
-         a.micro_batch == b.micro_batch;
+         a.micro_batch == b.micro_batch && a.microbatch_group == b.microbatch_group;
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ constexpr std::int64_t kSlotsOfAPrice = 2000;  // of the budget
 constexpr std::int64_t kShareOfOthers = 8;     // each of the slower plans gets so much less
 constexpr std::size_t kStarts = 5;
 constexpr double kHopeful = 1.05;  // slower plans are no starts
-constexpr std::size_t kOtherPipelines = 8;
+constexpr std::size_t kOtherPipelines = 16;
 constexpr int kMostRounds = 4;
 
 class NeighbourSearch {
