@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The memory choices below one whose plan does not fit: which of them come next, going by bounds.
-// Of those that give up ever more, that is the first one that fits.
+// Which memory choices come after one whose plan does not fit. The tree of choices
+// (space/memory_tree.hpp) gives up more from level to level; of each branch the first choice comes
+// next whose bound of memory fits.
 #pragma once
 
 #include <memory>
@@ -18,9 +19,9 @@ class ChoicesBelow {
   // The references must outlive it. `usable`: bytes of a GPU.
   ChoicesBelow(const PlanTree&, NodeBounds&, std::int64_t usable);
 
-  // Makes nodes of them; what does not fit, or never can, is rejected.
+  // Makes nodes of these; the choices above them, which do not fit, are rejected.
   void open(const Node&, Seconds cutoff, Opened&);
-  // The smallest bound of them; no more than `enough` needs not be exact. Infinite: none fits.
+  // The smallest bound of these, or one that is no more than `enough`. Infinite: none fits.
   [[nodiscard]] Seconds least(const Node&, Seconds cutoff, Seconds enough);
   // Whether there are so many that the time of a plan that does not fit is worth its price: it is a
   // bound for all of them.
