@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <ranges>
@@ -13,6 +14,7 @@ namespace {
 
 constexpr std::size_t kSample = 3072;  // meshes
 constexpr std::size_t kOwnSetting = 768;  // of them, each with a setting
+constexpr std::size_t kFitting = 256;     // of these, with the choices that fit
 constexpr std::size_t kMeshes = 48;       // of these, with all memory choices
 // Plans priced: of the meshes at first, of the best one's settings, of the others' settings, and of
 // a mesh's memory choices.
@@ -41,13 +43,15 @@ class GoodPlans {
   [[nodiscard]] std::int64_t priced() const { return priced_; }
 
   std::vector<GoodPlan> find(std::size_t many) {
-    const std::vector<Bounded> chosen = meshes({});
-    price_first(chosen, false);
-    if (best_.empty()) price_first(chosen, true);
+    const std::vector<Bounded> list = meshes({});
+    price_first(first_of(list), false);
+    const std::vector<Bounded> fitting = by_what_fits(list);
+    price_first(fitting, false);
+    if (best_.empty()) price_first(fitting, true);
     for (int round = 0; round < kRounds && !best_.empty(); ++round) {
       const auto before = best_.front().node.place();
       const std::vector<std::int16_t> favourites = price_settings(many);
-      price_first(meshes(favourites), false);
+      price_first(first_of(meshes(favourites)), false);
       price_choices(many);
       if (best_.front().node.place() == before) break;
     }
@@ -129,7 +133,7 @@ class GoodPlans {
     return usual_setting(tree_, mesh);
   }
 
-  // The meshes with the smallest bounds whose state fits, each with one setting.
+  // The meshes with the smallest bounds whose state fits, each with one setting, fastest first.
   std::vector<Bounded> meshes(const std::vector<std::int16_t>& favourites) {
     const std::size_t all = tree_.space.meshes.size(), count = std::min(kSample, all);
     std::vector<Bounded> sample(count);
@@ -147,8 +151,24 @@ class GoodPlans {
     });
     std::erase_if(nodes, [](const Node& n) { return n.setting < 0; });
     std::vector<Bounded> list = some_of_each(bounded(nodes, false), 1, kOfDegrees);
+    return list;
+  }
+
+  static std::vector<Bounded> first_of(std::vector<Bounded> list) {
     if (list.size() > kMeshes) list.resize(kMeshes);
     return list;
+  }
+
+  // Of the first of these meshes those with the smallest bounds of choices that fit.
+  std::vector<Bounded> by_what_fits(std::vector<Bounded> list) {
+    if (list.size() > kFitting) list.resize(kFitting);
+    workers_.for_each(list.size(), [&](std::size_t i) {
+      if (list[i].bounds.peak_bytes <= usable_) return;
+      list[i].bounds.step = opener_.bounds().least_that_fits(list[i].node, kAny);
+    });
+    std::erase_if(list, [](const Bounded& b) { return std::isinf(b.bounds.step.base()); });
+    sort_by_time(list);
+    return first_of(std::move(list));
   }
 
   // Of each mesh and way to recompute the first choice that fits, going by bounds, or the one that
