@@ -20,9 +20,10 @@ struct GoodPlan {
 // Plans that fit in `usable` bytes of a GPU, the best one (value_of) of each mesh
 // (PlanTree::same_mesh) that was tried, best first; none where none of those priced fits. Takes the
 // meshes with the smallest bounds of a sample, with a usual setting and the memory choices that fit
-// by their bounds; tries the settings of the best one, and those that did best there, with each of
-// the `many` best meshes; then chooses their memory again. The same at any number of threads. Adds
-// the number of priced plans to `priced`.
+// by their bounds, and as many with the smallest bounds of a choice that fits; tries the settings
+// of the best one, and those that did best there, with each of the `many` best meshes; then chooses
+// their memory again. The same at any number of threads. Adds the number of priced plans to
+// `priced`.
 [[nodiscard]] std::vector<GoodPlan> good_plans(const PlanTree&, NodeOpener&, Workers&,
                                                std::int64_t usable, std::size_t many,
                                                std::int64_t& priced);
