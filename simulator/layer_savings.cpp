@@ -169,11 +169,12 @@ class Savings {
 
   void add_bytes(LayerSavings& s, const std::vector<std::uint32_t>& read) {
     const Binding kept{.routed = binding_.stashed > 0 ? binding_.stashed : binding_.routed};
-    std::vector<std::uint32_t> offload(layer_.tensors.size());
-    for (std::size_t o = 0; o < kOffloads.size(); ++o) {
-      for (const TensorId t : offloaded_by(kOffloads[o], layer_)) {
-        offload[t.index()] |= 1U << static_cast<unsigned>(kOffloads[o]);
-      }
+    // By tensor, a bit for each Offload: that sends it away; that would if it were saved.
+    std::vector<std::uint32_t> offload(layer_.tensors.size()), named(layer_.tensors.size());
+    for (const Offload choice : kOffloads) {
+      const std::uint32_t bit_of_choice = 1U << static_cast<unsigned>(choice);
+      for (const TensorId t : offloaded_by(choice, layer_)) offload[t.index()] |= bit_of_choice;
+      for (const TensorId t : read_by(choice, layer_)) named[t.index()] |= bit_of_choice;
     }
     const auto add_to = [&](std::vector<SavedBytes>& list, TensorId t, std::uint32_t parts,
                             std::uint32_t sent) {
@@ -192,13 +193,7 @@ class Savings {
       const bool freed = life.end && life.end->pass == Pass::forward;
       const std::uint32_t parts = read[life.tensor.index()];
       if (born && freed && parts != 0 && is_only_made_once(life.tensor)) {
-        std::uint32_t sent = 0;
-        for (std::size_t o = 0; o < kOffloads.size(); ++o) {
-          if (read_by(kOffloads[o], layer_).contains(life.tensor)) {
-            sent |= 1U << static_cast<unsigned>(kOffloads[o]);
-          }
-        }
-        add_to(s.kept, life.tensor, parts, sent);
+        add_to(s.kept, life.tensor, parts, named[life.tensor.index()]);
       }
       if (!born || freed || life.tensor == layer_.output) continue;
       add(life.tensor, dropped_by(life.tensor));

@@ -26,8 +26,8 @@ inline constexpr std::size_t kSavingParts = 7;
 
 // Saved tensors that the same choices may drop or send away.
 struct SavedBytes {
-  std::uint32_t parts = 0;    // a bit for each SavingPart: if it runs again they may be dropped,
-                              // or are kept
+  std::uint32_t parts = 0;    // a bit for each SavingPart: if it runs again they may be dropped;
+                              // in LayerSavings::kept they are saved only then
   std::uint32_t offload = 0;  // a bit for each Offload that sends them away
   std::int64_t bytes = 0;
 };
@@ -37,7 +37,7 @@ struct SavedBytes {
 struct LayerSavings {
   std::array<Seconds, kSavingParts> again{};  // arithmetic and memory-bound work
   std::vector<SavedBytes> saved;              // what no choice touches is left out
-  // What is saved only if one of its parts runs again, which read it, and nothing sends it away.
+  // Inputs that a part reads when it runs again, and that no part makes.
   std::vector<SavedBytes> kept;
   Seconds all_again;           // `again` of the whole layer
   std::int64_t all_saves = 0;  // recomputed as a whole: all but its output

@@ -64,12 +64,13 @@ struct ScheduleTable {
   [[nodiscard]] int kinds() const { return slot_work().count(paired); }
 };
 
-// From the orders of all stages. An order that deadlocks is a broken invariant. Where the schedule
-// is paired, slots marked with_next run as one with the slot after them; else one after the other.
 enum class TableParts {
   timing,  // what times and memory are worked out from: a third of the bytes
   slots,   // also what each step runs, for drawings
 };
+
+// From the orders of all stages. An order that deadlocks is a broken invariant. Where the schedule
+// is paired, slots marked with_next run as one with the slot after them; else one after the other.
 [[nodiscard]] ScheduleTable tabulate(const Schedule&, std::vector<std::vector<Slot>> orders,
                                      TableParts = TableParts::slots);
 [[nodiscard]] ScheduleTable tabulate(const Schedule&, TableParts = TableParts::slots);

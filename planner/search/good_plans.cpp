@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t kSample = 3072;  // meshes
 constexpr std::size_t kOwnSetting = 768;  // of them, each with a setting
-constexpr std::size_t kFitting = 256;     // of these, with the choices that fit
-constexpr std::size_t kMeshes = 48;       // of these, with all memory choices
+constexpr std::size_t kFitting = 256;     // of these, bounded by the choices that fit
+constexpr std::size_t kMeshes = 48;       // of either, with all memory choices
 // Plans priced: of the meshes at first, of the best one's settings, of the others' settings, and of
 // a mesh's memory choices.
 constexpr std::size_t kFirst = 32, kOfBest = 32, kFavourites = 6, kChoices = 6;

@@ -205,14 +205,13 @@ PlanBounds NodeBounds::own(const Node& node, Seconds cutoff) {
 std::shared_ptr<const std::vector<PlanBounds>> NodeBounds::by_choice(Node node, Seconds cutoff) {
   cutoff = rounded_up(cutoff);
   node.memory = 0;
-  // What a stage holds depends on the order of its passes; all else is the same in a family, but
-  // where backward passes are split.
-  const Schedule smallest = schedule_of(tree_.plan_of(node), tree_.problem.workload);
-  if (!splits_backward(smallest.kind)) node.setting = tree_.family_of(node.setting);
+  // Without split backward passes no stage holds less for running its passes in pairs.
+  if (!splits_backward(tree_.mesh_of(node).schedule)) node.setting = tree_.family_of(node.setting);
   const auto bits = bits_of(cutoff);
   return by_choice_.get(
-      {{node.mesh, node.meshes, node.setting, smallest.paired ? 1 : 0, bits.first, bits.second}},
+      {{node.mesh, node.meshes, node.setting, bits.first, bits.second}},
       [&] {
+        const Schedule smallest = schedule_of(tree_.plan_of(node), tree_.problem.workload);
         return std::make_shared<const std::vector<PlanBounds>>(
             bounds_.by_choice(tree_.plan_of(with_largest_group(node)), smallest,
                               tree_.ways_as_needed, usable_, cutoff));

@@ -70,8 +70,7 @@ class NodeBounds {
     return by_reference(node, cutoff, compiled);
   }
   [[nodiscard]] PlanBounds own(const Node&, Seconds cutoff);
-  // By memory choice, of the setting; of a family by its first setting, whose stages hold the
-  // least. All choices below a setting share them.
+  // By memory choice, of the setting. All choices below a setting share them.
   [[nodiscard]] std::shared_ptr<const std::vector<PlanBounds>> by_choice(Node, Seconds cutoff);
 
   // Their times with the setting's own layers, which are tighter.
@@ -103,9 +102,9 @@ class NodeBounds {
   // is then the same, whatever threads do.
   // BoundTable::family, by meshes, family, memory choice and cutoff.
   Recent<NumberKey<6>, PlanBounds, KeyHash> with_choice_{400'000};  // 50 MB
-  // BoundTable::by_choice, by meshes, setting, whether passes run in pairs, and cutoff.
-  Recent<NumberKey<6>, std::vector<PlanBounds>, KeyHash> by_choice_{2'000'000};  // bounds: 32 MB
-  // BoundTable::times_of_choices, by meshes, setting and cutoff.
+  // BoundTable::by_choice, by meshes, setting and cutoff.
+  Recent<NumberKey<5>, std::vector<PlanBounds>, KeyHash> by_choice_{2'000'000};  // bounds: 32 MB
+  // BoundTable::times_of_choices, by the same.
   Recent<NumberKey<5>, std::vector<ChoiceTimes>, KeyHash> times_of_choices_{2'000};  // 20 MB
 };
 
