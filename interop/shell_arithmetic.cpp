@@ -119,7 +119,10 @@ class Expression {
 }  // namespace
 
 std::optional<std::int64_t> ShellState::arithmetic(std::string_view expression) {
-  std::string text = word(expression);
+  return evaluate(word(expression));
+}
+
+std::optional<std::int64_t> ShellState::evaluate(const std::string& text) const {
   if (!unknown_part(text).empty()) return std::nullopt;
   std::string numbers;  // names without a dollar are variables, too
   for (std::size_t at = 0; at < text.size();) {

@@ -54,6 +54,16 @@ std::string without(const std::string& text, const std::string& pattern, bool fr
   return text;
 }
 
+// Where the bracket that opens at `open` closes; the end if it does not.
+std::size_t closing_bracket(std::string_view text, std::size_t open) {
+  int depth = 0;
+  for (std::size_t at = open; at < text.size(); ++at) {
+    depth += text[at] == '[' ? 1 : text[at] == ']' ? -1 : 0;
+    if (depth == 0) return at;
+  }
+  return text.size();
+}
+
 }  // namespace
 
 // Words as they grow.
@@ -326,11 +336,10 @@ void ShellState::name_value(const std::string& name, const std::string& index, b
   } else if (many) {
     for (const auto& item : *all) values.push_back(item.second);
   } else if (!index.empty()) {
-    const auto number = arithmetic(index);
-    const std::string key = word(index);
+    const auto number = evaluate(index);
     for (const auto& [k, v] : *all)
-      if (k == key || (number && k == std::to_string(*number))) return b.add(v, quoted);
-    return b.add(unknown(name + "_" + key), quoted);
+      if (k == index || (number && k == std::to_string(*number))) return b.add(v, quoted);
+    return b.add(unknown(name + "_" + index), quoted);
   } else {
     return b.add(all->empty() ? "" : all->front().second, quoted);
   }
@@ -360,8 +369,8 @@ void ShellState::parameter(std::string_view inside, bool quoted, Build& b) {
   const std::string name(inside.substr(0, end));
   std::string index;
   if (end < inside.size() && inside[end] == '[') {
-    const std::size_t close = std::min(inside.find(']', end), inside.size());
-    index = inside.substr(end + 1, close - end - 1);
+    const std::size_t close = closing_bracket(inside, end);
+    index = word(inside.substr(end + 1, close - end - 1));  // once: names nest in it
     end = std::min(close + 1, inside.size());
   }
   if (name.empty()) return;

@@ -47,6 +47,8 @@ class ShellState {
   std::size_t dollar(std::string_view raw, std::size_t at, bool quoted, Build&);
   void parameter(std::string_view inside, bool quoted, Build&);
   void substitute(std::string_view command, bool quoted, Build&);
+  // Of what is already expanded: arithmetic, and "X" or "X[INDEX]".
+  [[nodiscard]] std::optional<std::int64_t> evaluate(const std::string& expression) const;
   void name_value(const std::string& name, const std::string& index, bool quoted, Build&);
   [[nodiscard]] const std::string& resolved(const std::string& name) const;
 

@@ -36,6 +36,7 @@ struct CapacityQuestion {
   Tuning tuning = Tuning::best;
   std::vector<CapacitySite> sites;
   int largest_asked = 0;                 // GPUs; 0: sizes were listed one by one
+  bool proven = false;   // every search goes on until its plan is proven to be the best
   bool what_if = false;  // price offers under other tokens and loads of experts, too
   std::vector<std::string> assumed;
 };

@@ -14,6 +14,7 @@
 #include "planner/capacity/answer.hpp"
 #include "planner/capacity/placement.hpp"
 #include "planner/layout/layout_polish.hpp"
+#include "planner/search/plan_prices.hpp"
 #include "planner/search/search.hpp"
 #include "simulator/cost/used_domain.hpp"
 #include "simulator/estimate.hpp"
@@ -22,6 +23,7 @@ namespace pleat {
 namespace {
 
 constexpr std::int64_t kFirstLook = 20;  // estimates
+constexpr int kBriefRounds = 192;        // of a search that need not prove its plan
 
 // B0 doubled as the GPUs are, up to the critical batch.
 std::int64_t batch_of(const CapacityQuestion& request, const CapacitySite& site, int gpus) {
@@ -48,13 +50,13 @@ double tokens_with(const CapacityQuestion& request, const CapacitySite& site, st
 struct Found {  // neither: interrupted
   std::optional<Candidate> candidate;
   std::string problem;
+  bool proven = true;  // that no plan is faster, or that there is none
 };
 
-Found best_plan(const CapacitySite& site, const WorkloadSpec& workload, int gpus, int threads,
-                std::vector<int> pp, const WorkHooks& hooks,
-                const KeepSearching& keep_searching, bool whole) {
-  Problem problem = site.target;
-  problem.workload = workload;
+// `brief`: ends once it has a good plan.
+Found best_plan(const CapacitySite& site, const Problem& problem, int gpus, int threads,
+                std::vector<int> pp, const WorkHooks& hooks, const KeepSearching& keep_searching,
+                bool whole, bool brief, KnownPrices& known) {
   SearchConfig config;
   config.pin<"pp">() = std::move(pp);
   config.gpus = gpus;
@@ -65,24 +67,30 @@ Found best_plan(const CapacitySite& site, const WorkloadSpec& workload, int gpus
   config.top = 1;
   config.threads = threads;
   config.progress = keep_searching;
+  if (brief) config.max_rounds = kBriefRounds;
   if (!whole) {
     config.pin<"cp">() = {1};
     config.offload = false;
     config.max_evaluations = kFirstLook;
   }
   try {
-    SearchResult result = search(problem, config);
+    SearchResult result = search(problem, config, &known);
+    if (brief && result.best.empty() && !result.optimal && hooks.goes_on()) {
+      config.max_rounds = 0;
+      result = search(problem, config, &known);
+    }
     if (whole && hooks.goes_on()) polish_layouts(problem, config, result);
     // Interrupted, the best so far is better than nothing.
-    if (!result.best.empty()) return {std::move(result.best.front()), {}};
+    if (!result.best.empty()) return {std::move(result.best.front()), {}, result.optimal};
     if (!result.optimal) return {};
     const double usable = site.target.cluster.gpu.memory.base() * (1 - config.memory_margin);
     const double missing =
         static_cast<double>(result.nearest.front().estimate.peak_bytes()) - usable;
     return {{}, fmt::format("no plan fits in memory: {:.1f} GiB a GPU too much",
-                            std::max(missing, 0.0) / kGiB)};
+                            std::max(missing, 0.0) / kGiB),
+            true};
   } catch (const ConfigError& e) {
-    return {{}, "no valid plan: " + e.diagnostics().front().message};
+    return {{}, "no valid plan: " + e.diagnostics().front().message, true};
   }
 }
 
@@ -152,13 +160,17 @@ std::optional<Offer> find_offer(const CapacityQuestion& request, const CapacityS
   WorkloadSpec workload = site.target.workload;
   workload.global_batch = batch_of(request, site, gpus);
   o.tokens = tokens_with(request, site, workload.global_batch);
+  Problem problem = site.target;
+  problem.workload = workload;
+  KnownPrices known;  // what both searches share
   const auto with_stages = [&](std::vector<int> pp) -> std::optional<Offer> {
     const Found found =
-        best_plan(site, workload, gpus, threads, std::move(pp), hooks, keep_searching,
-                  whole);
+        best_plan(site, problem, gpus, threads, std::move(pp), hooks, keep_searching, whole,
+                  whole && !request.proven, known);
     if (!found.candidate && found.problem.empty()) return std::nullopt;
     Offer offer = o;
     offer.problem = found.problem;
+    offer.proven = found.proven;
     if (!found.candidate) return offer;
     offer.job = job_of(site, workload, gpus, *found.candidate);
     put_practice(request, site, workload, offer.job);
@@ -173,7 +185,10 @@ std::optional<Offer> find_offer(const CapacityQuestion& request, const CapacityS
   if (filling.empty() || !whole) return fastest;
   std::optional<Offer> filled = with_stages(filling);
   if (!filled) return std::nullopt;
-  return better_of(std::move(*fastest), std::move(*filled), request.goal);
+  const bool proven = fastest->proven && filled->proven;
+  Offer better = better_of(std::move(*fastest), std::move(*filled), request.goal);
+  better.proven = proven;
+  return better;
 }
 
 }  // namespace pleat

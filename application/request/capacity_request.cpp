@@ -106,6 +106,7 @@ class Reader {
       wrong("--confidence", fmt::format("\"{}\" is none", o_.confidence), "p50 or p90");
     }
     goal.confidence = o_.confidence == "p50" ? Confidence::p50 : Confidence::p90;
+    request_.proven = o_.proven;
     if (const auto tuning = tuning_named(o_.tuning)) {
       request_.tuning = *tuning;
     } else {

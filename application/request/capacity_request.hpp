@@ -30,6 +30,7 @@ struct CapacityOptions {
   std::string batch_rule = "constant", critical_batch;
   std::string confidence = "p90";
   std::string tuning = kTunings[static_cast<std::size_t>(Tuning::typical)].word;
+  bool proven = false;
   std::string html_file;                            // the report as a page; empty: none
   bool force = false;                               // that file may be there already
   int threads = 0;

@@ -101,6 +101,9 @@ void add_capacity_command(CLI::App& app, Action& action) {
   add_question(*command, *o);
   add_training(*command, *o);
   add_inputs(*command, *o);
+  command->add_flag("--proven", o->proven,
+                    "Search for every size until its plan is proven the best; otherwise large "
+                    "searches end after a few seconds, mostly within 3% of it");
   command->add_option("--threads", o->threads, "Threads of the search (default: all cores)")
       ->check(in_range(0, 1024));
   CLI::Option* json = command->add_flag("--json", o->json, "Print JSON");

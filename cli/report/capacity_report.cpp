@@ -89,6 +89,15 @@ std::string offers_text(const CapacityAnswer& a, const Terminal& t) {
                          t.columns);
     }
   }
+  const auto unproven = [](const Offer& o) {
+    return o.problem.empty() && !o.first_look && !o.proven;
+  };
+  if (const auto brief = std::ranges::count_if(a.offers, unproven); brief > 0) {
+    text += wrap_words(fmt::format("{} of {} plans are the best of a short search: mostly within "
+                                   "3% of the fastest. --proven searches until none is faster.",
+                                   brief, a.offers.size()),
+                       t.columns);
+  }
   if (!problems.empty()) text += "\nnot possible:\n" + problems;
   return text;
 }

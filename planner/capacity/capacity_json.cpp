@@ -32,6 +32,7 @@ JsonValue booking_json(const Offer& o) {
   const Job& job = o.job;
   const PaidTime& t = b.paid;
   JsonValue json = object({{"plan", summary(job.plan)},
+                           {"proven", o.proven},
                            {"global_batch", job.global_batch},
                            {"tokens", o.tokens},
                            {"steps", b.steps},

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "planner/search/good_plans.hpp"
+#include "planner/search/sampled_meshes.hpp"
 
 namespace pleat {
 namespace {
@@ -70,12 +70,8 @@ struct Tried {
 Tried try_mesh(const PlanTree& tree, NodeOpener& opener, std::int32_t mesh,
                const std::vector<std::int16_t>& choices) {
   Tried tried;
-  Node node{.bound = {}, .mesh = mesh};
-  node.memory = 0;
-  node.setting = usual_setting(tree, node);
+  Node node = setting_node(mesh, usual_setting(tree, mesh), 0);
   if (node.setting < 0) return tried;
-  node.level = Level::setting;
-  node.stage = kBounded;
   for (const std::int16_t choice : choices) {
     node.memory = choice;
     Plan plan = tree.plan_of(node);

@@ -29,7 +29,8 @@ namespace {
 constexpr std::size_t kRound = 128;  // nodes opened per round
 constexpr std::size_t kDiving = 8;   // of them of each depth, in rounds that dive
 constexpr int kDivingRounds = 256, kDiveEvery = 16;  // the first rounds dive, later every so many
-constexpr int kLookRound = 32;  // with which the search looks for good plans
+// Rounds after which the search looks for good plans, and looks closer.
+constexpr int kLookRound = 32, kCloserRound = 128;
 constexpr int kFirstRounds = 256;  // for the grids of good plans
 constexpr std::size_t kMoreLooked = 3;  // meshes, beside as many as are listed
 constexpr std::size_t kSearchedFirst = 3;  // good plans' grids
@@ -50,6 +51,7 @@ class FixedSearch::Search {
         own_(known != nullptr ? nullptr
                               : std::make_unique<PlanPrices>(problem, config.runtime)),
         opener_(tree_, known != nullptr ? *known : *own_, problem.cluster, usable_),
+        good_(tree_, opener_, workers_, usable_, listed() + kMoreLooked),
         best_(tree_, problem.cluster.gpu.memory.base()) {
     result_.certain = listed_plans(config);
   }
@@ -78,7 +80,7 @@ class FixedSearch::Search {
     }
     while (bounded_) {
       std::vector<Open> round = next_round();
-      if (!held_.empty() && (round.empty() || rounds_ >= kLookRound + kFirstRounds)) {
+      if (!held_.empty() && (round.empty() || rounds_ >= held_until_)) {
         for (const Open& open : round) open_.push(open);
         release();
         round = next_round();
@@ -91,6 +93,7 @@ class FixedSearch::Search {
       }
       open_round(round);
       if (++rounds_ == kLookRound) use_good();
+      if (rounds_ == kCloserRound) use_better();
     }
     if (!result_.optimal && best_.empty()) fall_back();
     const Seconds cutoff = this->cutoff();
@@ -118,6 +121,7 @@ class FixedSearch::Search {
     } else if (result_.optimal && config_.tells_nearest && std::isinf(config_.not_above.base())) {
       find_nearest();
     }
+    result_.fallback_priced += good_.priced();
     result_.seconds = seconds();
     return std::move(result_);
   }
@@ -278,32 +282,46 @@ class FixedSearch::Search {
   void look_for_good() {
     if (looked_for_good_) return;
     looked_for_good_ = true;
-    good_ = good_plans(tree_, opener_, workers_, usable_, listed() + kMoreLooked,
-                       result_.fallback_priced);
-    if (good_.empty() || value_of(good_.front().estimate, config_.robust) > config_.not_above) {
-      return;
-    }
-    any_ = Candidate{tree_.plan_of(good_.front().node), good_.front().estimate};
+    good_.look();
+    note_good();
+  }
+
+  void note_good() {
+    const std::vector<GoodPlan>& good = good_.found();
+    if (good.empty() || value_of(good.front().estimate, config_.robust) > config_.not_above) return;
+    any_ = Candidate{tree_.plan_of(good.front().node), good.front().estimate};
   }
 
   void use_good() {
     result_.certain = certain_plans(config_);
     best_.be_certain_of(result_.certain);
     look_for_good();
-    if (good_.empty()) return;
+    search_first(good_.found());
+  }
+
+  void use_better() {
+    release();
+    good_.look_closer([this] { return !limit_passed({}); });
+    note_good();
+    search_first(good_.found());
+  }
+
+  // The grids of the first good plans are searched before the others, which leaves fewer of these
+  // to be opened.
+  void search_first(const std::vector<GoodPlan>& good) {
+    if (good.empty()) return;
     const auto certain = static_cast<std::size_t>(result_.certain);
-    if (good_.size() >= certain) {
-      good_cutoff_ = value_of(good_[certain - 1].estimate, config_.robust);
+    if (good.size() >= certain) {
+      good_cutoff_ = value_of(good[certain - 1].estimate, config_.robust);
     }
-    hold_all_but(good_);
+    hold_all_but(good);
+    held_until_ = rounds_ + kFirstRounds;
   }
 
   [[nodiscard]] std::size_t listed() const {
     return static_cast<std::size_t>(listed_plans(config_));
   }
 
-  // The grids of the first good plans are searched before the others, which leaves fewer of these
-  // to be opened.
   void hold_all_but(const std::vector<GoodPlan>& good) {
     const auto first = [&](const Node& node) {
       return std::ranges::any_of(good | std::views::take(kSearchedFirst), [&](const GoodPlan& g) {
@@ -339,8 +357,8 @@ class FixedSearch::Search {
     if (result_.certain == listed_plans(config_)) return;
     std::vector<Candidate>& best = result_.best;
     const auto value = [&](const Candidate& c) { return value_of(c.estimate, config_.robust); };
-    for (GoodPlan& good : good_) {
-      Candidate other{tree_.plan_of(good.node), std::move(good.estimate)};
+    for (const GoodPlan& good : good_.found()) {
+      Candidate other{tree_.plan_of(good.node), good.estimate};
       const bool full = best.size() == listed();
       if (value(other) > (full ? value(best.back()) : config_.not_above)) break;
       if (std::ranges::any_of(best, [&](const Candidate& c) {
@@ -428,11 +446,13 @@ class FixedSearch::Search {
   std::int64_t usable_;  // bytes of a GPU
   std::unique_ptr<PlanPrices> own_;  // null: shared with other searches
   NodeOpener opener_;
+  GoodPlans good_;
   BestList best_;
   Frontier open_;
   std::deque<Node> beyond_;  // above the cutoff; millions, so in pieces that never move
   Seconds least_beyond_ = kNever;  // the smallest bound among them
-  std::vector<Node> held_;         // until those that are open have been searched
+  std::vector<Node> held_;  // until those that are open have been searched, or this round
+  int held_until_ = 0;
   std::unordered_map<const char*, std::int64_t>
       counted_;                            // by rule; equal names may have several addresses
   std::vector<std::int64_t> least_bytes_;  // by mesh; empty: everything fitted so far
@@ -440,7 +460,6 @@ class FixedSearch::Search {
   bool bounded_ = false;  // the meshes have bounds
   Seconds least_ = kNever;  // the smallest of these
   bool looked_for_good_ = false, looked_for_any_ = false;
-  std::vector<GoodPlan> good_;  // best first
   Seconds good_cutoff_ = kNever;
   std::optional<Candidate> any_;  // a good plan, or one that fits, before the search has found it
   SearchResult result_;

@@ -148,6 +148,18 @@ Seconds NodeBounds::least_that_fits(const Node& family, Seconds cutoff) {
   return least;
 }
 
+Seconds NodeBounds::least_own_that_fits(const Node& setting, Seconds cutoff) {
+  const auto choices = by_choice(setting, cutoff);
+  ChoiceSteps own = steps_of_choices(setting, cutoff);
+  Seconds least = kAnyTime;
+  for (std::size_t m = 0; m < choices->size(); ++m) {
+    const PlanBounds& b = (*choices)[m];
+    if (b.peak_bytes > usable_ || b.step >= least) continue;
+    least = std::min(least, std::max(b.step, own(static_cast<int>(m))));
+  }
+  return least;
+}
+
 std::int64_t NodeBounds::least_of_family(const Node& family, Seconds cutoff) {
   const std::int64_t state = bounds_.least_state(tree_.plan_of(family), tree_.least_place());
   if (state > usable_) return state;

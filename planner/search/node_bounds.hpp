@@ -63,6 +63,8 @@ class NodeBounds {
   [[nodiscard]] std::int64_t least_of_family(const Node&, Seconds cutoff);
   // The choice that saves nothing does not fit: a bound of those that do; nothing fits: infinite.
   [[nodiscard]] Seconds least_that_fits(const Node& family, Seconds cutoff);
+  // The same of a setting, with the times of its own layers.
+  [[nodiscard]] Seconds least_own_that_fits(const Node& setting, Seconds cutoff);
 
   // Of a setting with its memory choice: with its reference's layers, and with its own.
   [[nodiscard]] Seconds by_reference(const Node& node, Seconds cutoff) {

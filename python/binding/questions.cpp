@@ -162,6 +162,7 @@ CapacityOptions capacity_question(const nb::dict& values) {
   given.take("--mtbf", o.mtbf);
   given.take("--rate", o.rates);
   given.take("--rates", o.rates_file);
+  given.take("--proven", o.proven);
   take_threads(given, o.threads);
   given.finish();
   return o;

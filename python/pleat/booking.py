@@ -34,6 +34,8 @@ class Offer:
         Why it cannot be; empty: it can, and the fields below are there.
     plan : str
         The best plan on one line.
+    proven : bool
+        Whether it is certain that no plan is faster.
     step_s : float
         Seconds of a step.
     mfu : float
@@ -52,6 +54,7 @@ class Offer:
     gpus: int
     problem: str
     plan: str = ""
+    proven: bool = False
     step_s: float | None = None
     mfu: float | None = None
     mfu_of_precision: float | None = None
@@ -72,6 +75,7 @@ class Offer:
             gpus=d["gpus"],
             problem=d["problem"] or "",
             plan=b["plan"],
+            proven=b["proven"],
             step_s=b["step_s"],
             mfu=b["mfu"],
             mfu_of_precision=b["mfu_of_precision"],
@@ -164,6 +168,7 @@ def capacity(
     mtbf: Amount | Mapping[str, Amount] | None = None,
     rates: Mapping[str, float] | None = None,
     rates_file: PathLike | None = None,
+    proven: bool = False,
     threads: int = 0,
 ) -> Capacity:
     """Find what to book, as ``pleat capacity`` does.
@@ -208,6 +213,9 @@ def capacity(
         Any other input, `{"restart_minutes": 15}` or `{"h100-sxm:pue": 1.3}`.
     rates_file : path, optional
         A rates file, laid over the shipped one.
+    proven : bool, default False
+        Search until every plan is proven to be the best; otherwise large searches end after a few
+        seconds, mostly within 3% of it.
     threads : int, default 0
         Threads of the search; 0: all cores.
 
@@ -240,6 +248,7 @@ def capacity(
         mtbf=_by_cluster(mtbf, "="),
         rate=_by_cluster(rates, "="),
         rates=None if rates_file is None else os.fspath(rates_file),
+        proven=proven or None,
         threads=threads,
     )
     text, misses = _core.capacity(arguments)

@@ -211,6 +211,31 @@ TEST(Capacity, JsonAddsUpAndAnswers) {
                          .out);
 }
 
+// A large search is short unless it is to prove its plan; a small one ends by itself.
+TEST(Capacity, SaysWhichPlansAreProven) {
+  const auto searched = [](const std::string& model, const Words& more) {
+    return run_pleat(Words{"capacity", "--model", model, "--clusters", "h800-sxm", "--gpus", "64",
+                           "--tokens", "100B", "--deadline", "900d", "--global-batch", "1024",
+                           "--price", "2$"} +
+                     more);
+  };
+  const auto booking = [&](const std::string& model, const Words& more) {
+    const Said run = searched(model, more + Words{"--json"});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return *parse_json(run.out, "stdout").find("offers")->items().front().find("booking");
+  };
+  const char* const note = "1 of 1 plans are the best of a short search";
+  const JsonValue brief = booking("deepseek-moe-16b", {});
+  const JsonValue whole = booking("deepseek-moe-16b", {"--proven"});
+  EXPECT_FALSE(*brief.find("proven")->as_bool());
+  EXPECT_TRUE(*whole.find("proven")->as_bool());
+  EXPECT_GE(offer_number(brief, "step_s"), offer_number(whole, "step_s"));
+  EXPECT_LE(offer_number(brief, "step_s"), 1.03 * offer_number(whole, "step_s"));
+  EXPECT_THAT(searched("deepseek-moe-16b", {}).out, HasSubstr(note));
+  EXPECT_TRUE(*booking("gpt-1.7b", {}).find("proven")->as_bool());
+  EXPECT_THAT(searched("gpt-1.7b", {}).out, Not(HasSubstr(note)));
+}
+
 TEST(Capacity, TuningSlowsRunsAndIsSaid) {
   double p50 = 0, p90 = 0;
   for (const char* word : {"best", "untuned"}) {

@@ -50,6 +50,16 @@ TEST(Shell, ArraysAreWords) {
               ElementsAre("run", "5"));
 }
 
+// As bash prints them. Each level is read once: 30 take no time.
+TEST(Shell, IndicesNest) {
+  const std::string a = "a=(1 5 24)\n";
+  EXPECT_THAT(last_command(a + "run ${a[${a[0]}]} ${a[${a[0]}+1]} ${a[${b[0]:-2}]:-7}"),
+              ElementsAre("run", "5", "24", "24"));
+  std::string deep = "0";
+  for (int i = 0; i < 30; ++i) deep = "${a[" + deep + "]:-1}";
+  EXPECT_THAT(last_command("a=(0 1)\nrun " + deep), ElementsAre("run", "0"));
+}
+
 TEST(Shell, ConditionsCasesAndLoops) {
   const std::string text =
       "if [ -z \"$X\" ]; then A=none; elif [[ $X == b* && $X != bb ]]; then A=b\nelse A=other\nfi\n"
