@@ -23,7 +23,8 @@ namespace pleat {
 namespace {
 
 constexpr std::int64_t kFirstLook = 20;  // estimates
-constexpr int kBriefRounds = 192;        // of a search that need not prove its plan
+constexpr int kBriefRounds = 256;        // of a search that need not prove its plan
+constexpr int kPolished = 5;             // plans whose layouts are made better; the best is taken
 
 // B0 doubled as the GPUs are, up to the critical batch.
 std::int64_t batch_of(const CapacityQuestion& request, const CapacitySite& site, int gpus) {
@@ -64,7 +65,8 @@ Found best_plan(const CapacitySite& site, const Problem& problem, int gpus, int 
   config.numerics = site.numerics;
   config.free_numerics = site.free_numerics;
   config.told_numerics = site.told_numerics;
-  config.top = 1;
+  config.top = kPolished;
+  config.certain = 1;
   config.threads = threads;
   config.progress = keep_searching;
   if (brief) config.max_rounds = kBriefRounds;

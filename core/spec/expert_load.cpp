@@ -3,6 +3,8 @@
 #include "core/spec/expert_load.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cmath>
 #include <numbers>
 
@@ -14,11 +16,10 @@ namespace {
 // Sums of equal loads differ in their last bits.
 constexpr double kRounding = 1e-9;
 
-}  // namespace
+constexpr std::size_t kKnown = 1025;  // values of expected_largest that are remembered
 
 // E = integral of 1 - F(x)^n over x > 0, less that of F(x)^n over x < 0, by Simpson's rule.
-double expected_largest(int n) {
-  if (n <= 1) return 0;
+double integrate_largest(int n) {
   constexpr int kSteps = 400;
   constexpr double kEnd = 8;
   const auto none_above = [n](double x) {  // F(x)^n
@@ -31,6 +32,20 @@ double expected_largest(int n) {
     sum += weight * (1 - none_above(i * h) - none_above(-i * h));
   }
   return sum * h / 3;
+}
+
+}  // namespace
+
+// Every layer of every plan with experts asks for one of few values.
+double expected_largest(int n) {
+  static std::array<std::atomic<double>, kKnown> known{};  // 0: not yet
+  if (n <= 1) return 0;
+  if (static_cast<std::size_t>(n) >= kKnown) return integrate_largest(n);
+  std::atomic<double>& value = known[static_cast<std::size_t>(n)];
+  if (value.load(std::memory_order_relaxed) == 0) {
+    value.store(integrate_largest(n), std::memory_order_relaxed);
+  }
+  return value.load(std::memory_order_relaxed);
 }
 
 double busiest_rank(std::span<const double> loads, int ranks, double capacity) {

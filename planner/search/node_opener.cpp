@@ -175,13 +175,10 @@ Opened NodeOpener::refine_family(const Node& node, Seconds cutoff) {
   Node& refined = opened.children.emplace_back(node);
   ++refined.stage;
   Seconds bound;
-  // Exchanges of sharded weights, which references do not have, are most of what such a plan takes.
-  const bool shards_weights =
-      tree_.settings[static_cast<std::size_t>(node.setting)].sharding > Sharding::zero1;
   if (node.stage == 0) {
     bound = of_.family_by_reference(node, cutoff);
     if (of_.is_reference(node)) refined.stage = kBounded;
-  } else if (node.stage == 1 && !shards_weights) {
+  } else if (node.stage == 1) {
     bound = of_.members_by_references(node, cutoff);
   } else {
     refined.stage = kBounded;
