@@ -29,8 +29,10 @@ namespace {
 constexpr std::size_t kRound = 128;  // nodes opened per round
 constexpr std::size_t kDiving = 8;   // of them of each depth, in rounds that dive
 constexpr int kDivingRounds = 256, kDiveEvery = 16;  // the first rounds dive, later every so many
-// Rounds after which the search looks for good plans, and looks closer.
+// Rounds after which the search looks for good plans, and looks closer unless the smallest bound is
+// so near to the best plan: it will end soon.
 constexpr int kLookRound = 32, kCloserRound = 128;
+constexpr double kFarFromEnd = 0.9;
 constexpr int kFirstRounds = 256;  // for the grids of good plans
 constexpr std::size_t kMoreLooked = 3;  // meshes, beside as many as are listed
 constexpr std::size_t kSearchedFirst = 3;  // good plans' grids
@@ -93,7 +95,7 @@ class FixedSearch::Search {
       }
       open_round(round);
       if (++rounds_ == kLookRound) use_good();
-      if (rounds_ == kCloserRound) use_better();
+      if (rounds_ == kCloserRound && least_waiting() < cutoff() * kFarFromEnd) use_better();
     }
     if (!result_.optimal && best_.empty()) fall_back();
     const Seconds cutoff = this->cutoff();
@@ -177,11 +179,14 @@ class FixedSearch::Search {
     return round;
   }
 
-  // The smallest bound of what is not opened yet.
-  [[nodiscard]] Seconds least_left(const std::vector<Open>& round) const {
-    Seconds least = std::ranges::min_element(round, {}, &Open::least)->least;
+  // The smallest bound of what is not opened yet, without a round and with one.
+  [[nodiscard]] Seconds least_waiting() const {
+    Seconds least = open_.empty() ? kNever : open_.top().least;
     for (const Node& node : held_) least = std::min(least, least_of(node));
-    return open_.empty() ? least : std::min(least, open_.top().least);
+    return least;
+  }
+  [[nodiscard]] Seconds least_left(const std::vector<Open>& round) const {
+    return std::min(std::ranges::min_element(round, {}, &Open::least)->least, least_waiting());
   }
 
   static bool is_priced(const Node& node) {
