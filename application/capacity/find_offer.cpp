@@ -54,7 +54,7 @@ struct Found {  // neither: interrupted
   bool proven = true;  // that no plan is faster, or that there is none
 };
 
-// `brief`: ends once it has a good plan.
+// `brief`: the search ends after some rounds, with a good plan, or goes on if it has none by then.
 Found best_plan(const CapacitySite& site, const Problem& problem, int gpus, int threads,
                 std::vector<int> pp, const WorkHooks& hooks, const KeepSearching& keep_searching,
                 bool whole, bool brief, KnownPrices& known) {

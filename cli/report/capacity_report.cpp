@@ -89,13 +89,14 @@ std::string offers_text(const CapacityAnswer& a, const Terminal& t) {
                          t.columns);
     }
   }
-  const auto unproven = [](const Offer& o) {
-    return o.problem.empty() && !o.first_look && !o.proven;
-  };
-  if (const auto brief = std::ranges::count_if(a.offers, unproven); brief > 0) {
-    text += wrap_words(fmt::format("{} of {} plans are the best of a short search: mostly within "
-                                   "3% of the fastest. --proven searches until none is faster.",
-                                   brief, a.offers.size()),
+  const auto has_plan = [](const Offer& o) { return o.problem.empty() && !o.first_look; };
+  const auto plans = std::ranges::count_if(a.offers, has_plan);
+  const auto proven = std::ranges::count_if(
+      a.offers, [&](const Offer& o) { return has_plan(o) && o.proven; });
+  if (proven < plans) {
+    text += wrap_words(fmt::format("Plans of a short search: {} of {}, mostly within 3% of the "
+                                   "fastest. --proven searches until none is faster.",
+                                   plans - proven, plans),
                        t.columns);
   }
   if (!problems.empty()) text += "\nnot possible:\n" + problems;

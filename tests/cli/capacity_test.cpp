@@ -224,7 +224,7 @@ TEST(Capacity, SaysWhichPlansAreProven) {
     EXPECT_EQ(run.exit_code, 0) << run.err;
     return *parse_json(run.out, "stdout").find("offers")->items().front().find("booking");
   };
-  const char* const note = "1 of 1 plans are the best of a short search";
+  const char* const note = "Plans of a short search: 1 of 1,";
   const JsonValue brief = booking("deepseek-moe-16b", {});
   const JsonValue whole = booking("deepseek-moe-16b", {"--proven"});
   EXPECT_FALSE(*brief.find("proven")->as_bool());
