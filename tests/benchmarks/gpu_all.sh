@@ -220,8 +220,8 @@ do_facts() {
 }
 
 do_conformance() {
-  run_tests conformance 300 kernels_cuda_conformance --jobs 8
-  run_tests elementwise 120 kernels_cuda_elementwise --jobs 8 --alone LargeIndex
+  run_tests conformance 150 kernels_cuda_conformance --jobs 12 --timeout 60
+  run_tests elementwise 60 kernels_cuda_elementwise --jobs 8 --alone LargeIndex --timeout 60
 }
 
 # Training on the GPU against the CPU, several ranks on it. The driver's count of memory wants no neighbours.
