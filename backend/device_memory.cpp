@@ -61,6 +61,50 @@ std::int64_t scores(const Program& program, const StageProgram& stage) {
   return most;
 }
 
+// What CUTLASS's products of codes turn for the time of a call (kernels/cuda/narrow_groups.cu), in
+// strips of 128 rows: both operands of a gradient of weights, the weights of one of inputs. The
+// largest, by the rows of the first microbatch.
+std::int64_t turned_codes(const StageProgram& stage, const RoutedCount& routed) {
+  constexpr std::int64_t kStrip = 128;
+  const auto strips = [](std::int64_t rows) { return (rows + kStrip - 1) / kStrip; };
+  std::int64_t most = 0;
+  for (const ChunkProgram& chunk : stage.chunks) {
+    for (const LayerInstance& instance : chunk.instances) {
+      const LayerProgram& layer = stage.program(instance);
+      for (const Op& op : layer.backward) {
+        if (op.kind != OpKind::grouped_gemm || !is_quantized(op.attr.math)) continue;
+        const Binding rows(routed(MicroBatch{0}, instance.layer));
+        const Tensor &a = layer.tensor(op.in[0]), &b = layer.tensor(op.in[1]);
+        const std::int64_t groups = layer.tensor(op.in[2]).elements(rows);
+        const std::int64_t bytes =
+            op.attr.transpose_a
+                ? (strips(a.rows(rows)) + groups) * kStrip * (a.columns(rows) + b.columns(rows))
+                : strips(b.rows(rows) / groups) * kStrip * groups * b.columns(rows);
+        if (op.attr.transpose_a || !op.attr.transpose_b) most = std::max(most, bytes);
+      }
+    }
+  }
+  return most;
+}
+
+// The largest weight whose codes take its place: it is copied first.
+std::int64_t copied_weight(const StageProgram& stage) {
+  std::int64_t most = 0;
+  for (const ChunkProgram& chunk : stage.chunks) {
+    for (const LayerInstance& instance : chunk.instances) {
+      const LayerProgram& layer = stage.program(instance);
+      for (std::size_t w = 0; w < instance.slots.size(); ++w) {
+        const WeightSlot& slot = instance.slots[w];
+        const BucketState& bucket = stage.buckets[static_cast<std::size_t>(slot.bucket)];
+        if (slot.narrow < 0 || !bucket.narrow_in_place) continue;
+        const Tensor& weight = layer.tensor(layer.weights[w].weight);
+        most = std::max(most, bytes_of(DType::bf16, weight.rows({}) * weight.columns({})));
+      }
+    }
+  }
+  return most;
+}
+
 }  // namespace
 
 DeviceBytes predicted_device_bytes(const Program& program, Stage stage, const RoutedCount& routed,
@@ -77,6 +121,7 @@ DeviceBytes predicted_device_bytes(const Program& program, Stage stage, const Ro
           .rounding =
               rest.in_pages - rest.blocks + (slab.slab + kPage - 1) / kPage * kPage - slab.blocks,
           .kernels = std::max(kScratch, use.deterministic_attention ? scores(program, of_rank) : 0),
+          .codes = turned_codes(of_rank, routed) + copied_weight(of_rank),
           .context = use.context > 0 ? use.context : kContext,
           .nccl = use.nccl ? kCommunicator * communicators(program, of_rank) : 0};
 }

@@ -18,9 +18,13 @@ struct DeviceBytes {
   std::int64_t blocks = 0;    // of the arena, from which tensors are never given back to the device
   std::int64_t rounding = 0;  // the allocator's, in pages
   std::int64_t kernels = 0;   // scratch of the kernel set, as large as attention makes it
+  // beside 8-bit codes: operands that products turn, and a weight whose codes take its place
+  std::int64_t codes = 0;
   std::int64_t context = 0;   // CUDA's own, with its libraries and loaded kernels
   std::int64_t nccl = 0;      // buffers of its communicators
-  [[nodiscard]] std::int64_t total() const { return blocks + rounding + kernels + context + nccl; }
+  [[nodiscard]] std::int64_t total() const { 
+    return blocks + rounding + kernels + codes + context + nccl;
+  }
 };
 
 struct DeviceUse {

@@ -60,13 +60,24 @@ EfficiencyCurve gpu_kernel(KernelClass kernel) {
   return curve;
 }
 
-// Pleat's own backend has plain kernels; a CPU rank reaches its (lower) rate with little work.
-EfficiencyCurve pleat_kernel(KernelClass kernel) {
+// On CPU cores Pleat's backend has plain kernels; a rank reaches its (lower) rate with little work.
+EfficiencyCurve cpu_kernel(KernelClass kernel) {
   EfficiencyCurve curve = gpu_kernel(kernel);
   curve.max_efficiency *= 0.6;
   curve.half_work = curve.half_work / 1000;
   curve.fixed = Seconds(1e-6);
   return curve;
+}
+
+// Dense products and attention are the libraries' that Megatron has, and on an H200 what moves data
+// reached as much of the bandwidth, too (docs/H200.md). CUTLASS's grouped products are for Hopper
+// alone; elsewhere they are kernels of Pleat's own, slower by an assumption.
+void pleat_on_gpu(Profile& profile) {
+  constexpr double kOwnGroups = 0.6;
+  for (std::size_t i = 0; i < kKernelClasses; ++i) {
+    profile.kernels[i] = gpu_kernel(static_cast<KernelClass>(i));
+  }
+  profile.kernels[static_cast<std::size_t>(KernelClass::grouped_gemm)].max_efficiency *= kOwnGroups;
 }
 
 }  // namespace
@@ -80,7 +91,7 @@ Profile datasheet_profile(const std::string& cluster, std::size_t tiers, Runtime
   profile.provenance = "datasheet values times round efficiencies; nothing here was measured";
   for (std::size_t i = 0; i < kKernelClasses; ++i) {
     const auto kernel = static_cast<KernelClass>(i);
-    profile.kernels[i] = megatron ? gpu_kernel(kernel) : pleat_kernel(kernel);
+    profile.kernels[i] = megatron ? gpu_kernel(kernel) : cpu_kernel(kernel);
   }
   for (std::size_t tier = 0; tier < (tiers == 0 ? 1 : tiers); ++tier) {
     CollectiveCurve curve{.latency = Seconds(10e-6),
@@ -103,7 +114,10 @@ Profile datasheet_profile(const ClusterSpec& cluster, Runtime runtime) {
   Profile profile = datasheet_profile(cluster.name, cluster.tiers.size(), runtime);
   const GpuSpec& gpu = cluster.gpu;
   if (gpu.datasheet_band > 0) profile.relative_band = gpu.datasheet_band;
-  if (runtime == Runtime::pleat) return profile;
+  if (runtime == Runtime::pleat) {
+    if (cluster.shared_cores == 0) pleat_on_gpu(profile);
+    return profile;
+  }
   // The round numbers say that large products reach this share of the peak.
   SustainedClock& clock = profile.sustained_clock;
   const double round = profile.kernels[static_cast<std::size_t>(KernelClass::gemm)].max_efficiency;

@@ -29,10 +29,11 @@ struct AdamFactors {
 
   __device__ __forceinline__ void step(float gradient, float& mean, float& square,
                                        float& weight) const {
-    const float d = gradient * scale;
-    mean = beta1 * mean + rest1 * d;
-    square = beta2 * square + rest2 * d * d;
-    weight = keep * weight - rate * mean / (sqrtf(square) * root + eps);
+    // Spelled out, so that every kernel fuses the same operations: all have the same bits.
+    const float d = __fmul_rn(gradient, scale);
+    mean = fmaf(beta1, mean, __fmul_rn(rest1, d));
+    square = fmaf(beta2, square, __fmul_rn(__fmul_rn(rest2, d), d));
+    weight = fmaf(keep, weight, -__fmul_rn(rate, mean) / fmaf(sqrtf(square), root, eps));
   }
 };
 

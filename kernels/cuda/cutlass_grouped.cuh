@@ -19,26 +19,47 @@
 
 namespace pleat::cuda::cutlass_grouped {
 
-template <class LayoutA, class LayoutB, class Output>
+// Both halves of a block compute one tile together, or each a tile of its own, one loading and
+// storing while the other multiplies.
+struct Cooperative {
+  using Mainloop = cutlass::gemm::KernelPtrArrayTmaWarpSpecializedCooperative;
+  using Epilogue = cutlass::epilogue::PtrArrayTmaWarpSpecializedCooperative;
+};
+struct Pingpong {
+  using Mainloop = cutlass::gemm::KernelPtrArrayTmaWarpSpecializedPingpong;
+  using Epilogue = cutlass::epilogue::PtrArrayTmaWarpSpecializedPingpong;
+};
+
+// Tiles of kTileM x kTileN, 64 deep; kClusterM x kClusterN blocks share what they load.
+template <int kTileM, int kTileN, int kClusterM, int kClusterN, class ScheduleKind>
+struct Tiling {
+  using Tile = cute::Shape<cute::Int<kTileM>, cute::Int<kTileN>, cute::_64>;
+  using Cluster = cute::Shape<cute::Int<kClusterM>, cute::Int<kClusterN>, cute::_1>;
+  using Schedule = ScheduleKind;
+};
+
+template <class LayoutA, class LayoutB, class Output,
+          class TilingOf = Tiling<128, 256, 2, 1, Cooperative>>
 struct Instance {
   using Input = cutlass::bfloat16_t;
   using Shape = cutlass::gemm::GroupProblemShape<cute::Shape<int, int, int>>;
-  using Tile = cute::Shape<cute::_128, cute::_256, cute::_64>;
-  using Cluster = cute::Shape<cute::_2, cute::_1, cute::_1>;
+  using Tile = typename TilingOf::Tile;
+  using Cluster = typename TilingOf::Cluster;
+  using Schedule = typename TilingOf::Schedule;
   using RowMajor = cutlass::layout::RowMajor;
   static constexpr int kAlignment = 8, kOutputAlignment = 16 / sizeof(Output);
   using Epilogue = typename cutlass::epilogue::collective::CollectiveBuilder<
       cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, Tile, Cluster,
       cutlass::epilogue::collective::EpilogueTileAuto, float, float, Output, RowMajor*,
       kOutputAlignment, Output, RowMajor*, kOutputAlignment,
-      cutlass::epilogue::PtrArrayTmaWarpSpecializedCooperative,
+      typename Schedule::Epilogue,
       cutlass::epilogue::fusion::LinearCombination<Output, float>>::CollectiveOp;
   using Mainloop = typename cutlass::gemm::collective::CollectiveBuilder<
       cutlass::arch::Sm90, cutlass::arch::OpClassTensorOp, Input, LayoutA*, kAlignment, Input,
       LayoutB*, kAlignment, float, Tile, Cluster,
       cutlass::gemm::collective::StageCountAutoCarveout<static_cast<int>(
           sizeof(typename Epilogue::SharedStorage))>,
-      cutlass::gemm::KernelPtrArrayTmaWarpSpecializedCooperative>::CollectiveOp;
+      typename Schedule::Mainloop>::CollectiveOp;
   using Kernel = cutlass::gemm::kernel::GemmUniversal<Shape, Mainloop, Epilogue>;
   using Gemm = cutlass::gemm::device::GemmUniversalAdapter<Kernel>;
   using Problem = typename Shape::UnderlyingProblemShape;
@@ -102,19 +123,27 @@ inline void check(cutlass::Status status, const char* call) {
   }
 }
 
+// How tiles are walked through, where it is not as raster_of says: for measurements.
+struct Walk {
+  bool other_side = false;
+  int swizzle = 1;  // tiles side by side
+};
+
 // The mean group's order, which is that of all: they are one launch.
 template <class I, class Scheduler>
 void set_raster(Scheduler& scheduler, Products::Grouping grouping, std::int64_t groups,
-                std::int64_t m, std::int64_t n) {
+                std::int64_t m, std::int64_t n, Walk walk) {
   using Order = decltype(scheduler.raster_order);
   const std::int64_t rows = grouping == Products::Grouping::rows ? m / groups : m;
   const Raster raster = raster_of(rows, n, cute::size<0>(typename I::Tile{}),
                                   cute::size<1>(typename I::Tile{}));
-  scheduler.raster_order = raster == Raster::along_n ? Order::AlongN : Order::AlongM;
+  const bool along_n = (raster == Raster::along_n) != walk.other_side;
+  scheduler.raster_order = along_n ? Order::AlongN : Order::AlongM;
+  scheduler.max_swizzle_size = walk.swizzle;
 }
 
 template <class I>
-void multiply(Resources& r, const Products& p) {
+void multiply(Resources& r, const Products& p, Walk walk = {}) {
   using Gemm = typename I::Gemm;
   r.device().make_current();
   Arrays<I> arrays{};
@@ -138,7 +167,7 @@ void multiply(Resources& r, const Products& p) {
     all.epilogue.ptr_D = arrays.d;
     all.epilogue.dD = arrays.stride_d;
     all.hw_info = hardware;
-    set_raster<I>(all.scheduler, p.grouping, p.groups, p.m, p.n);
+    set_raster<I>(all.scheduler, p.grouping, p.groups, p.m, p.n, walk);
     return all;
   };
   const std::size_t workspace = Gemm::get_workspace_size(arguments());

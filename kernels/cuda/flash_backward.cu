@@ -180,6 +180,8 @@ void flash_backward(Resources& r, const FlashProblem& p, HeadColumns d_o, HeadCo
     f.dq[i] = flash_part(g.dq[i]);
     f.dk[i] = flash_part(g.dk[i]);
     PLEAT_ASSERT(f.dq[i].width == f.q[i].width && f.dk[i].width == f.k[i].width);
+    // Columns without a stride are of all heads, whose sums one block has to add up.
+    if (f.dk[i].stride == 0) f.dk[i].share = p.heads;
     if (f.dk[i].width > 0) f.run = std::max(f.run, f.dk[i].share);
   }
   f.dv = flash_part(g.dv);

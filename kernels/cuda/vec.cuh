@@ -134,7 +134,7 @@ template <class T, class... Steps>
   if constexpr (std::is_same_v<T, AnyType>) {
     return {v.data, wide, v.dtype == DType::bf16};
   } else {
-    PLEAT_ASSERT((v.dtype == DType::bf16) == (sizeof(T) == 2));
+    PLEAT_ASSERT(v.data == nullptr || (v.dtype == DType::bf16) == (sizeof(T) == 2));
     return {static_cast<T*>(v.data), wide};
   }
 }

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <deque>
 #include <limits>
 #include <numeric>
 #include <ranges>
@@ -18,10 +17,12 @@
 #include "core/diagnostics.hpp"
 #include "planner/search/best_list.hpp"
 #include "planner/search/fallback_by_memory.hpp"
-#include "planner/search/frontier.hpp"
 #include "planner/search/good_plans.hpp"
+#include "planner/search/list_good.hpp"
+#include "planner/search/nearest_plans.hpp"
 #include "planner/search/node_opener.hpp"
 #include "planner/search/parallel_rounds.hpp"
+#include "planner/search/waiting_nodes.hpp"
 
 namespace pleat {
 namespace {
@@ -37,7 +38,6 @@ constexpr int kFirstRounds = 256;  // for the grids of good plans
 constexpr std::size_t kMoreLooked = 3;  // meshes, beside as many as are listed
 constexpr std::size_t kSearchedFirst = 3;  // good plans' grids
 constexpr std::size_t kGridsAtOnce = 1024;   // bounded between two checks of the limits
-constexpr std::size_t kNearestRanked = 2048, kNearestTried = 16;  // meshes, when nothing fits
 constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
 
 }  // namespace
@@ -53,8 +53,10 @@ class FixedSearch::Search {
         own_(known != nullptr ? nullptr
                               : std::make_unique<PlanPrices>(problem, config.runtime)),
         opener_(tree_, known != nullptr ? *known : *own_, problem.cluster, usable_),
-        good_(tree_, opener_, workers_, usable_, listed() + kMoreLooked),
-        best_(tree_, problem.cluster.gpu.memory.base()) {
+        good_(tree_, opener_, workers_, usable_,
+              static_cast<std::size_t>(listed_plans(config)) + kMoreLooked),
+        best_(tree_, problem.cluster.gpu.memory.base()),
+        waiting_(tree_) {
     result_.certain = listed_plans(config);
   }
 
@@ -82,9 +84,9 @@ class FixedSearch::Search {
     }
     while (bounded_) {
       std::vector<Open> round = next_round();
-      if (!held_.empty() && (round.empty() || rounds_ >= held_until_)) {
-        for (const Open& open : round) open_.push(open);
-        release();
+      if (waiting_.holds_some() && (round.empty() || rounds_ >= held_until_)) {
+        for (const Open& open : round) waiting_.push(open);
+        waiting_.release(cutoff());
         round = next_round();
       }
       if (round.empty()) break;
@@ -95,25 +97,23 @@ class FixedSearch::Search {
       }
       open_round(round);
       if (++rounds_ == kLookRound) use_good();
-      if (rounds_ == kCloserRound && least_waiting() < cutoff() * kFarFromEnd) use_better();
+      if (rounds_ == kCloserRound && waiting_.least() < cutoff() * kFarFromEnd) use_better();
     }
     if (!result_.optimal && best_.empty()) fall_back();
-    const Seconds cutoff = this->cutoff();
-    const auto count_left = [&](bool above, const Node& node) {
+    waiting_.for_each(cutoff(), [&](const Node& node, bool above) {
       count(above ? "time-bound" : "not-reached", tree_.plans_of(node));
-    };
-    open_.for_each([&](const Open& open) { count_left(open.least > cutoff, open.node); });
-    for (const Node& node : held_) count_left(least_of(node) > cutoff, node);
-    const bool all_above = least_beyond_ > cutoff;
-    for (const Node& node : beyond_) count_left(all_above || least_of(node) > cutoff, node);
+    });
     BestList::Taken taken = best_.take();
     for (const char* reason : taken.others) count(reason, 1);
     for (const auto& [rule, plans] : counted_) result_.rejected[rule] += plans;
     result_.best = std::move(taken.best);
     result_.spares = std::move(taken.spares);
     result_.stage_ways = tree_.stage_ways();
-    if (result_.optimal) list_others();
-    else list_good();
+    if (!result_.optimal && any_) {
+      list_first(result_, tree_, std::move(*any_));
+    } else if (result_.optimal && result_.certain < listed_plans(config_)) {
+      list_beside(result_, tree_, good_.found());
+    }
     result_.robust = config_.robust;
     result_.not_tried = not_tried(tree_.problem.model, tree_.problem.cluster, config_);
     result_.most_bytes = config_.most_bytes;
@@ -121,7 +121,7 @@ class FixedSearch::Search {
       const Seconds value = value_of(result_.best.front().estimate, config_.robust);
       result_.bound = result_.optimal ? value : std::min(value, result_.bound);
     } else if (result_.optimal && config_.tells_nearest && std::isinf(config_.not_above.base())) {
-      find_nearest();
+      result_.nearest = nearest_.find(opener_, workers_);
     }
     result_.fallback_priced += good_.priced();
     result_.seconds = seconds();
@@ -141,8 +141,8 @@ class FixedSearch::Search {
         grids[done + i].bound = opener_.bounds().grid(grids[done + i]);
       });
     }
-    for (const Node& grid : grids) push(grid, cutoff());
-    least_ = open_.empty() ? least_beyond_ : std::min(least_beyond_, open_.top().least);
+    for (const Node& grid : grids) waiting_.push(grid, cutoff());
+    least_ = waiting_.least_not_held();
     return true;
   }
 
@@ -150,7 +150,8 @@ class FixedSearch::Search {
   std::vector<Open> next_round() {
     std::vector<Open> round;
     const Seconds cutoff = this->cutoff();
-    if (!beyond_.empty() && least_beyond_ <= cutoff) take_back(cutoff);
+    waiting_.take_back(cutoff);
+    Frontier& open = waiting_.open();
     std::int64_t left = evaluations_left();
     const auto take = [&](const Open& next) {
       if (const char* reason = best_.superseded(next.node, next.least)) {
@@ -162,31 +163,26 @@ class FixedSearch::Search {
     };
     if (dives()) {
       for (std::size_t depth = Frontier::kDepths; depth-- > 0;) {
-        for (std::size_t i = 0; i < kDiving && !open_.empty(depth); ++i) {
-          const Open next = open_.top(depth);
+        for (std::size_t i = 0; i < kDiving && !open.empty(depth); ++i) {
+          const Open next = open.top(depth);
           if (next.least > cutoff || (is_priced(next.node) && left <= 0)) break;
-          open_.pop(depth);
+          open.pop(depth);
           take(next);
         }
       }
     }
-    while (!open_.empty() && open_.top().least <= cutoff && round.size() < kRound) {
-      const Open next = open_.top();
+    while (!open.empty() && open.top().least <= cutoff && round.size() < kRound) {
+      const Open next = open.top();
       if (is_priced(next.node) && left <= 0) break;
-      open_.pop();
+      open.pop();
       take(next);
     }
     return round;
   }
 
-  // The smallest bound of what is not opened yet, without a round and with one.
-  [[nodiscard]] Seconds least_waiting() const {
-    Seconds least = open_.empty() ? kNever : open_.top().least;
-    for (const Node& node : held_) least = std::min(least, least_of(node));
-    return least;
-  }
+  // The smallest bound of what is not opened yet, and of a round.
   [[nodiscard]] Seconds least_left(const std::vector<Open>& round) const {
-    return std::min(std::ranges::min_element(round, {}, &Open::least)->least, least_waiting());
+    return std::min(std::ranges::min_element(round, {}, &Open::least)->least, waiting_.least());
   }
 
   static bool is_priced(const Node& node) {
@@ -201,25 +197,6 @@ class FixedSearch::Search {
   [[nodiscard]] std::int64_t evaluations_left() const {
     if (config_.max_evaluations == 0) return std::numeric_limits<std::int64_t>::max();
     return std::max<std::int64_t>(1, config_.max_evaluations - result_.priced);
-  }
-
-  [[nodiscard]] Seconds least_of(const Node& node) const {
-    return node.bound * tree_.weight(node);
-  }
-
-  void push(const Node& node, Seconds cutoff) {
-    const Open open{least_of(node), node};
-    if (open.least <= cutoff) return open_.push(open);
-    least_beyond_ = std::min(least_beyond_, open.least);
-    beyond_.push_back(node);
-  }
-
-  // After the cutoff rose, because one plan replaced several of the list.
-  void take_back(Seconds cutoff) {
-    std::deque<Node> kept;
-    kept.swap(beyond_);
-    least_beyond_ = kNever;
-    for (; !kept.empty(); kept.pop_front()) push(kept.front(), cutoff);
   }
 
   bool limit_passed(Seconds bound) {
@@ -257,7 +234,7 @@ class FixedSearch::Search {
       Opened& o = opened[i];
       const Node& node = round[i].node;
       for (const Rejection& r : o.rejected) count(r.rule, r.plans);
-      for (const Node& child : o.children) push(child, cutoff);
+      for (const Node& child : o.children) waiting_.push(child, cutoff);
       if (o.cut) leave(node.bound * tree_.weight(node));
       if (o.least_peak > 0) remember_near(node.mesh, o.least_peak);
       for (const auto& [mesh, bytes] : o.too_large) remember_near(mesh, bytes);
@@ -305,7 +282,7 @@ class FixedSearch::Search {
   }
 
   void use_better() {
-    release();
+    waiting_.release(cutoff());
     good_.look_closer([this] { return !limit_passed({}); });
     note_good();
     search_first(good_.found());
@@ -323,29 +300,14 @@ class FixedSearch::Search {
     held_until_ = rounds_ + kFirstRounds;
   }
 
-  [[nodiscard]] std::size_t listed() const {
-    return static_cast<std::size_t>(listed_plans(config_));
-  }
-
   void hold_all_but(const std::vector<GoodPlan>& good) {
-    const auto first = [&](const Node& node) {
+    waiting_.hold_all_but([&](const Node& node) {
       return std::ranges::any_of(good | std::views::take(kSearchedFirst), [&](const GoodPlan& g) {
         const Mesh &a = tree_.mesh_of(node), &b = tree_.mesh_of(g.node);
         return a.attention == b.attention && a.expert == b.expert && a.schedule == b.schedule &&
                a.micro_batch == b.micro_batch;
       });
-    };
-    Frontier kept;
-    open_.for_each([&](const Open& open) {
-      if (first(open.node)) kept.push(open);
-      else held_.push_back(open.node);
     });
-    open_ = std::move(kept);
-  }
-
-  void release() {
-    for (const Node& node : held_) push(node, cutoff());
-    held_.clear();
   }
 
   // Finds some plan that fits, for when a limit comes before the search has one.
@@ -357,89 +319,9 @@ class FixedSearch::Search {
     if (any_ && value_of(any_->estimate, config_.robust) > config_.not_above) any_.reset();
   }
 
-  // Good plans of meshes of which the search has listed none.
-  void list_others() {
-    if (result_.certain == listed_plans(config_)) return;
-    std::vector<Candidate>& best = result_.best;
-    const auto value = [&](const Candidate& c) { return value_of(c.estimate, config_.robust); };
-    for (const GoodPlan& good : good_.found()) {
-      Candidate other{tree_.plan_of(good.node), good.estimate};
-      const bool full = best.size() == listed();
-      if (value(other) > (full ? value(best.back()) : config_.not_above)) break;
-      if (std::ranges::any_of(best, [&](const Candidate& c) {
-            return same_mesh(c.plan, other.plan);
-          })) {
-        continue;
-      }
-      if (full) best.pop_back();
-      count_again(full ? "slower" : nullptr);
-      const auto at = std::ranges::upper_bound(best, value(other), {}, value);
-      best.insert(at, std::move(other));
-    }
-  }
-
-  // A plan that a bound has cut off is listed; another one is not, for this reason, if any.
-  void count_again(const char* rule) {
-    if (--result_.rejected["time-bound"] == 0) result_.rejected.erase("time-bound");
-    if (rule != nullptr) ++result_.rejected[rule];
-  }
-
-  // Of a search that was cut off: the good plan is listed if the search has found none as good.
-  void list_good() {
-    if (!any_) return;
-    std::vector<Candidate>& best = result_.best;
-    const auto value = [&](const Candidate& c) { return value_of(c.estimate, config_.robust); };
-    if (!best.empty() && value(best.front()) <= value(*any_)) return;
-    const auto other = std::erase_if(
-        best, [&](const Candidate& c) { return variants(c.plan, any_->plan); });
-    if (other > 0) result_.rejected["variant"] += static_cast<std::int64_t>(other);
-    best.insert(best.begin(), std::move(*any_));
-    --result_.rejected["not-reached"];
-    if (best.size() > listed()) {
-      best.pop_back();
-      ++result_.rejected["slower"];
-    }
-  }
-
-  // Remembers the least memory that plans of the mesh need, for when nothing fits.
+  // For when nothing fits.
   void remember_near(std::int32_t mesh, std::int64_t peak) {
-    if (!best_.empty()) return;
-    least_bytes_.resize(tree_.space.meshes.size(), kNoPeak);
-    std::int64_t& least = least_bytes_[static_cast<std::size_t>(mesh)];
-    least = std::min(least, peak);
-  }
-
-  // The `count` meshes with the smallest values.
-  static void keep_least(std::vector<std::pair<std::int64_t, std::int32_t>>& meshes,
-                         std::size_t count) {
-    std::ranges::sort(meshes);
-    if (meshes.size() > count) meshes.resize(count);
-  }
-
-  // The plans that miss the least, when nothing fits. The bounds of meshes count only the smallest
-  // state, so the first kNearestRanked are ranked anew by roughly what their smallest plan needs;
-  // of the first kNearestTried of these, that plan is priced.
-  void find_nearest() {
-    std::vector<std::pair<std::int64_t, std::int32_t>> meshes;
-    for (std::size_t i = 0; i < least_bytes_.size(); ++i) {
-      if (least_bytes_[i] < kNoPeak)
-        meshes.emplace_back(least_bytes_[i], static_cast<std::int32_t>(i));
-    }
-    keep_least(meshes, kNearestRanked);
-    workers_.for_each(meshes.size(), [&](std::size_t i) {
-      meshes[i].first = opener_.least_memory_bound(meshes[i].second);
-    });
-    keep_least(meshes, kNearestTried);
-    std::vector<std::optional<Candidate>> tried(meshes.size());
-    workers_.for_each(meshes.size(), [&](std::size_t i) {
-      tried[i] = opener_.least_memory_plan(meshes[i].second);
-    });
-    for (auto& one : tried) {
-      if (one) result_.nearest.push_back(std::move(*one));
-    }
-    std::ranges::stable_sort(result_.nearest, {},
-                             [](const Candidate& c) { return c.estimate.peak_bytes(); });
-    if (result_.nearest.size() > kNearestKept) result_.nearest.resize(kNearestKept);
+    if (best_.empty()) nearest_.remember(tree_, mesh, peak);
   }
 
   void count(const char* rule, std::int64_t plans) { counted_[rule] += plans; }
@@ -453,14 +335,11 @@ class FixedSearch::Search {
   NodeOpener opener_;
   GoodPlans good_;
   BestList best_;
-  Frontier open_;
-  std::deque<Node> beyond_;  // above the cutoff; millions, so in pieces that never move
-  Seconds least_beyond_ = kNever;  // the smallest bound among them
-  std::vector<Node> held_;  // until those that are open have been searched, or this round
-  int held_until_ = 0;
+  WaitingNodes waiting_;
+  int held_until_ = 0;  // this round, unless what is not held has been searched before
   std::unordered_map<const char*, std::int64_t>
       counted_;                            // by rule; equal names may have several addresses
-  std::vector<std::int64_t> least_bytes_;  // by mesh; empty: everything fitted so far
+  NearestPlans nearest_;
   int rounds_ = 0;
   bool bounded_ = false;  // the meshes have bounds
   Seconds least_ = kNever;  // the smallest of these

@@ -13,8 +13,6 @@
 
 namespace pleat {
 
-inline constexpr std::size_t kNearestKept = 3;  // plans, when nothing fits
-
 class FixedSearch {
  public:
   // `config` has exactly one entry in `numerics`. The references must outlive the search. `known`:

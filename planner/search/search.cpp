@@ -16,6 +16,7 @@
 #include "core/diagnostics.hpp"
 #include "planner/search/different_plans.hpp"
 #include "planner/search/fixed_search.hpp"
+#include "planner/search/nearest_plans.hpp"
 #include "planner/search/numerics_prices.hpp"
 #include "planner/space/numerics_rules.hpp"
 

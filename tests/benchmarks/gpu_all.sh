@@ -7,8 +7,8 @@
 # comes last (more). Without a build, or where a library's kernels do not run, everything stops; any other step that fails
 # does not keep the next ones from running; what failed is said at the end (exit 1), and so is what did not fit (exit 75).
 #
-#   tests/benchmarks/gpu_all.sh [steps]   all but pack without: build facts conformance benchmarks training pytorch
-#                                         calibration compare memcheck executor more summary; pack
+#   tests/benchmarks/gpu_all.sh [steps]   all but the last two without: build facts conformance benchmarks training
+#                                         pytorch calibration compare memcheck executor more summary; pack tilings
 #
 # On a machine that is lent for minutes: after every step all results are put into one archive in $OUT, of at most
 # PLEAT_GPU_MIB, and the same command goes on from a carried one:
@@ -29,6 +29,8 @@
 #   PLEAT_CMAKE_FLAGS          more flags for cmake
 #   PLEAT_PREBUILT             what the step pack has written elsewhere, or a folder with its content: nothing is
 #                              fetched or built. Made by one command: PLEAT_CUDA_ARCHS=90a gpu_all.sh build pack
+#   PLEAT_GPU_TILINGS=1        build and pack have the step tilings' program, too: which tiles grouped products are
+#                              fastest with (21 of CUTLASS's instances, ten minutes of building)
 #   PLEAT_PACK                 where pack puts the programs and the libraries they need (build-gpu/pack.tar.xz)
 #   CUTLASS_INCLUDE, CUDNN_FRONTEND_INCLUDE   headers, where ./pleat.sh setup cannot fetch them
 #   PLEAT_ALLOW_FALLBACK=1     goes on without them: our own kernels are measured in the libraries' place
@@ -47,6 +49,7 @@ runs="${PLEAT_GPU_RUNS:-10}"
 train_steps="${PLEAT_GPU_STEPS:-10}"
 programs=(kernels_cuda_conformance kernels_cuda_elementwise kernels_cuda_planted_faults backend_gpu_test
   pleat_gpu_benchmarks pleat)
+[[ ${PLEAT_GPU_TILINGS:-} != 1 ]] || programs+=(pleat_gpu_tilings)
 steps=("$@")
 ((${#steps[@]})) || steps=(build facts conformance benchmarks training pytorch calibration compare memcheck executor
   more summary)
@@ -88,7 +91,7 @@ program() {  # name: its path
   case "${PLEAT_PREBUILT:+prebuilt} $1" in
     prebuilt*) echo "$PLEAT_PREBUILT/bin/$1" ;;
     *" pleat") echo "$build/cli/pleat" ;;
-    *" pleat_gpu_benchmarks") echo "$build/tests/benchmarks/$1" ;;
+    *" pleat_gpu_benchmarks" | *" pleat_gpu_tilings") echo "$build/tests/benchmarks/$1" ;;
     *) echo "$build/tests/kernels/cuda/$1" ;;
   esac
 }
@@ -259,6 +262,11 @@ do_benchmarks() {
   for section in "${sections[@]}"; do
     timed "benchmarks-$section" 300 "$(program pleat_gpu_benchmarks)" "$section" "" "$runs"
   done
+}
+
+do_tilings() {
+  need pleat_gpu_tilings
+  timed tilings 300 "$(program pleat_gpu_tilings)" "$runs"
 }
 
 # The machine as a cluster file's name.

@@ -37,6 +37,11 @@ def read_config(path, tiny):
     return c
 
 
+def note(what, begun=time.perf_counter()):
+    """Where the time goes of a run that is cut off."""
+    print(f"{time.perf_counter() - begun:.1f} s: {what}", file=sys.stderr, flush=True)
+
+
 class Optimizer:
     """Fused AdamW, on fp32 main weights or on the weights themselves."""
 
@@ -91,14 +96,17 @@ def run(o):
     torch.set_float32_matmul_precision("high")  # the router's product is the only one in fp32
     device = torch.device(o.device)
     c = read_config(o.model, o.tiny)
+    note("PyTorch is there")
     way = fastest(attention_shape(c, o.microbatch, o.seq)) if device.type == "cuda" else Way()
     use(way)
+    note(f"attention: {way.name()}")
     model = Model(c, o.seq, device, torch.bfloat16, way)
     optimizer = Optimizer(model, o.state, o.lr)
     forward = torch.compile(model) if o.compile else model
     data = batches(sequences(o, c["vocab_size"], device), o)
     sync = torch.cuda.synchronize if device.type == "cuda" else lambda: None
     times, losses = [], []
+    note("model and optimizer are made")
     for _ in range(o.warm_up + o.steps):
         sync()
         start = time.perf_counter()
@@ -113,6 +121,7 @@ def run(o):
         sync()
         times.append(time.perf_counter() - start)
         losses.append(float(total) / o.accumulation)
+        note(f"a step of {times[-1]:.3f} s")
     step = sorted(times[o.warm_up:])[o.steps // 2]
     tokens = o.accumulation * o.microbatch * o.seq
     flops = flops_per_token(c, o.seq)

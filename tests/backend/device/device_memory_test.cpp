@@ -135,6 +135,38 @@ TEST(DeviceMemory, DeterministicAttentionKeepsGradientsOfScores) {
   EXPECT_EQ(scratch(16 * k, fp32_plan(), Precision::fp32, true), least);
 }
 
+// docs/measured/h200-2026-11-28: a step of Mixtral cut to four layers and of Qwen3-30B-A3B cut to
+// eight, in fp8, held so much more of the GPU than one in bf16 beside the program's tensors.
+TEST(DeviceMemory, CodesTakeWhatAnH200Measured) {
+  struct Measured {
+    const char* model;
+    int layers;
+    std::int64_t micro_batch;
+    double fp8_device, fp8_tensors, bf16_device, bf16_tensors;
+  };
+  for (const Measured& m : {Measured{"mixtral-8x7b", 4, 2, 123079294976, 117034951348,
+                                     121208635392, 118142247604},
+                            {"qwen3-30b-a3b", 8, 4, 122617921536, 118043226260, 123960098816,
+                             121264451732}}) {
+    ModelSpec model = load_model(m.model).model;
+    model.layers = m.layers;
+    model.moe_layer.assign(static_cast<std::size_t>(m.layers), true);
+    Plan plan = fp32_plan();
+    plan.precision = Precision::fp8;
+    plan.micro_batch = m.micro_batch;
+    const Program program =
+        compile(model, {.seq_len = 4096, .global_batch = 8}, plan, Runtime::pleat);
+    const RoutedCount all = [&](MicroBatch, LayerIndex) {
+      return Binding{.routed = m.micro_batch * 4096 * model.moe->top_k};
+    };
+    const double codes =
+        static_cast<double>(predicted_device_bytes(program, Stage{0}, all).codes);
+    const double more = m.fp8_device - m.fp8_tensors - (m.bf16_device - m.bf16_tensors);
+    EXPECT_NEAR(codes, more, 0.01 * m.fp8_device) << m.model;
+    EXPECT_LE(codes, more) << m.model;
+  }
+}
+
 TEST(DeviceMemory, NcclHasBuffersForEveryGroupThatMeets) {
   const RoutedCount none = [](MicroBatch, LayerIndex) { return Binding{}; };
   const auto buffers = [&](const Plan& plan) {

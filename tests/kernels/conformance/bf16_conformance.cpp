@@ -60,21 +60,27 @@ TEST_P(KernelConformance, Bf16CopyRoundsToNearestEven) {
   EXPECT_TRUE(std::isnan(got.values.back()) && std::isnan(wide.values.back()));
 }
 
+constexpr double kRoundedProduct = 1.0 / 256;  // of the largest result
+
 TEST_P(KernelConformance, Bf16Products) {
   for (const std::int64_t rows : {0, 1, 5, 33}) {
     const Matrix a = narrow(rows, 40, 1), b = narrow(24, 40, 2), d = narrow(rows, 24, 3);
     const Matrix start = narrow(24, 40, 4);
     expect_same_in_bf16([&] {
-      const View y = out(rows, 24), dx = out(rows, 40), wide = inout_f32(start),
-                 tight = inout(start);
+      const View y = out(rows, 24), dx = out(rows, 40), wide = inout_f32(start);
       k().gemm(in(a), false, in(b), true, y, false);
       k().gemm(in(d), false, in(b), false, dx, false);
-      k().gemm(in(d), true, in(a), false, wide, true);   // main gradients in fp32
-      k().gemm(in(d), true, in(a), false, tight, true);  // and in bf16
+      k().gemm(in(d), true, in(a), false, wide, true);  // main gradients in fp32
       const View logits = out_f32(rows, 24);
       k().gemm(in(a), false, in(b), true, logits, false);
-      return std::vector{y, dx, wide, tight, logits};
+      return std::vector{y, dx, wide, logits};
     });
+    // In bf16 a library may round the product before it adds it, as some of cuBLASLt's kernels do.
+    expect_same_in_bf16([&] {
+      const View tight = inout(start);
+      k().gemm(in(d), true, in(a), false, tight, true);
+      return std::vector{tight};
+    }, kRoundedProduct);
   }
 }
 

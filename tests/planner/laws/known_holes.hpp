@@ -31,6 +31,13 @@ inline const std::vector<KnownHole>& known_holes() {
        {"expert.ep", "expert.edp", "vpp", "micro_batch", "microbatch_group", "layout", "cuda_graph",
         "offload", "overlap.tensor_parallel", "overlap.shared_expert"},
        0.015},
+      {"the same where the other mesh has another schedule",
+       {"attention.tp", "attention.cp", "attention.dp", "schedule", "vpp", "cp_comm",
+        "microbatch_group", "layout", "sequence_parallel", "overlap.expert_parallel"},
+       0.01},
+      {"the share of the optimizer's state on the host is chosen for one memory choice of a mesh",
+       {"recompute", "offload", "cuda_graph", "optimizer.cpu_offload"},
+       0.002},
       {"offload beside a graph of the whole iteration", {"offload"}, 0.0012}};
   return list;
 }
