@@ -4,6 +4,7 @@
 // and, in place, the gradient. Bound: memory, logits read once and then read and written.
 #include "kernels/cuda/cuda_kernels.hpp"
 #include "kernels/cuda/for_packs.cuh"
+#include "kernels/cuda/math.cuh"
 #include "kernels/cuda/reduce.cuh"
 
 namespace pleat {
@@ -13,25 +14,67 @@ using namespace cuda;
 
 constexpr int kRowThreads = 512;
 
+// Packs of a row that a thread loads before it uses one.
 template <class T>
-__global__ void __launch_bounds__(kRowThreads)
+constexpr int kAtOnce = std::is_same_v<T, Bf16Value> ? 4 : 2;
+constexpr int kStep = kRowThreads * kPack;  // from a thread's pack to its next
+
+// Packs from column `col` on, of columns below `used`.
+template <class T>
+__device__ __forceinline__ void fetch(const Vec<T>& logits, std::int64_t row, std::int64_t col,
+                                      std::int64_t used, Packed<T> (&to)[kAtOnce<T>]) {
+  if (logits.wide && col + (kAtOnce<T> - 1) * kStep + kPack <= used) {
+#pragma unroll
+    for (int k = 0; k < kAtOnce<T>; ++k) logits.fetch_wide(row + col + k * kStep, to[k]);
+    return;
+  }
+#pragma unroll
+  for (int k = 0; k < kAtOnce<T>; ++k) {
+    logits.fetch(row + col + k * kStep, used - col - k * kStep, to[k]);
+  }
+}
+
+// The largest value of all packs is found first, so that the sum is scaled once for all of them.
+template <class T>
+__global__ void __launch_bounds__(kRowThreads, (std::is_same_v<T, Bf16Value> ? 3 : 2))
     ce_stats_kernel(Vec<T> logits, const std::int32_t* labels, std::int64_t cols, std::int64_t used,
                     std::int64_t first, float* stats) {
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * cols;
   MaxSum seen{-INFINITY, 0};
-  for (std::int64_t col = threadIdx.x * kPack; col < used; col += kRowThreads * kPack) {
-    float v[kPack];
-    logits.load(row + col, used - col, v);
-    const int count = used - col >= kPack ? kPack : static_cast<int>(used - col);
-    float top = seen.max;
+  for (std::int64_t col = threadIdx.x * kPack; col < used; col += kAtOnce<T> * kStep) {
+    Packed<T> packs[kAtOnce<T>];
+    fetch(logits, row, col, used, packs);
+    const auto left = static_cast<int>(min(used - col, std::int64_t{kAtOnce<T>} * kStep));
+    float top = seen.max, v[kPack];
 #pragma unroll
-    for (int i = 0; i < kPack; ++i) top = i < count ? fmaxf(top, v[i]) : top;
-    seen.sum = seen.max == -INFINITY ? 0.0f : seen.sum * expf(seen.max - top);
-    seen.max = top;
+    for (int k = 0; k < kAtOnce<T>; ++k) {
+      packs[k].unpack(v);
+      if (left >= k * kStep + kPack) {
 #pragma unroll
-    for (int i = 0; i < kPack; ++i) {
-      seen.sum += i < count ? expf(v[i] - (top == -INFINITY ? 0.0f : top)) : 0.0f;
+        for (int i = 0; i < kPack; ++i) top = fmaxf(top, v[i]);
+      } else {
+#pragma unroll
+        for (int i = 0; i < kPack; ++i) top = k * kStep + i < left ? fmaxf(top, v[i]) : top;
+      }
     }
+    const float from = top == -INFINITY ? 0.0f : top;
+    float sum = seen.sum * exp_for<T>(seen.max - from);
+#pragma unroll
+    for (int k = 0; k < kAtOnce<T>; ++k) {
+      packs[k].unpack(v);
+      float part = 0;
+      if (left >= k * kStep + kPack) {
+#pragma unroll
+        for (int i = 0; i < kPack; ++i) part += exp_for<T>(v[i] - from);
+      } else {
+#pragma unroll
+        for (int i = 0; i < kPack; ++i) {
+          if (k * kStep + i < left) part += exp_for<T>(v[i] - from);
+        }
+      }
+      sum += part;
+    }
+    seen = {top, sum};
   }
   seen = group_merge<kRowThreads>(seen);
   if (threadIdx.x != 0) return;
@@ -89,17 +132,29 @@ __global__ void __launch_bounds__(kRowThreads) ce_loss_kernel(Vec<T> logits, CeL
   __syncthreads();
   const std::int64_t label = counts ? c.labels[r] - c.first : -1;
   const float max = shared_max, over_sum = shared_factor;
-  for (std::int64_t col = threadIdx.x * kPack; col < c.cols; col += kRowThreads * kPack) {
-    float v[kPack] = {};
-    if (counts) {
-      logits.load(row + col, c.used - col, v);
+  for (std::int64_t col = threadIdx.x * kPack; col < c.cols; col += kAtOnce<T> * kStep) {
+    Packed<T> packs[kAtOnce<T>];
+    if (counts) fetch(logits, row, col, c.used, packs);
 #pragma unroll
-      for (int i = 0; i < kPack; ++i) {
-        v[i] = col + i < c.used ? expf(v[i] - max) * over_sum : 0.0f;
-        if (col + i == label && label < c.used) v[i] -= factor;
+    for (int k = 0; k < kAtOnce<T>; ++k) {
+      const std::int64_t at = col + k * kStep;
+      if (at >= c.cols) break;
+      float v[kPack] = {};
+      if (counts) {
+        packs[k].unpack(v);
+#pragma unroll
+        for (int i = 0; i < kPack; ++i) v[i] = exp_for<T>(v[i] - max) * over_sum;
+        if (label >= at && label < at + kPack) {
+#pragma unroll
+          for (int i = 0; i < kPack; ++i) v[i] -= at + i == label ? factor : 0.0f;
+        }
+        if (at + kPack > c.used) {  // what pads the vocabulary
+#pragma unroll
+          for (int i = 0; i < kPack; ++i) v[i] = at + i < c.used ? v[i] : 0.0f;
+        }
       }
+      logits.store(v, row + at, c.cols - at);
     }
-    logits.store(v, row + col, c.cols - col);
   }
 }
 

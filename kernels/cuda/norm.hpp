@@ -8,21 +8,15 @@
 
 namespace pleat::cuda {
 
-// Row r begins at element (r / per) * ld + first + (r % per) * step.
+// Row r of a norm, part r % per of row r / per in memory, begins at element
+// (r / per) * ld + first + (r % per) * step.
 struct RowPlace {
-  std::int64_t per = 1, ld = 0, first = 0, step = 0;
-#ifdef __CUDACC__
-  __host__ __device__
-#endif
-      [[nodiscard]] std::int64_t
-      operator()(std::int64_t r) const {
-    return per == 1 ? r * ld + first : r / per * ld + first + r % per * step;
-  }
+  std::int64_t ld = 0, first = 0, step = 0;
 };
 
 // `rows` rows of `cols` values. centered: a layer norm, whose w holds scale and shift.
 struct NormShape {
-  std::int64_t rows = 0, cols = 0;
+  std::int64_t rows = 0, cols = 0, per = 1;
   RowPlace x, y, rstd;  // y: of the result, or of dy
   bool centered = false;
 };

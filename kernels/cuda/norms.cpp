@@ -19,13 +19,13 @@ cuda::NormShape rows_of(View x, View y, std::int64_t cols, bool centered) {
 
 // Heads [first, first + count) of packed rows.
 cuda::NormShape heads_of(View x, const AttentionShape& s, std::int64_t first, std::int64_t count) {
-  const cuda::RowPlace place{
-      .per = count, .ld = x.cols, .first = first * s.head_dim, .step = s.head_dim};
+  const cuda::RowPlace place{.ld = x.cols, .first = first * s.head_dim, .step = s.head_dim};
   return {.rows = x.rows * count,
           .cols = s.head_dim,
+          .per = count,
           .x = place,
           .y = place,
-          .rstd = {.per = count, .ld = s.heads + s.kv_groups, .first = first, .step = 1}};
+          .rstd = {.ld = s.heads + s.kv_groups, .first = first, .step = 1}};
 }
 
 void check(View x, View y, View rstd, const AttentionShape& s) {

@@ -9,10 +9,11 @@
 namespace pleat::cuda {
 namespace {
 
-constexpr int kColumns = 32, kSlices = 8;
+constexpr int kColumns = 32, kSlices = 32;
 
-// A block has 32 columns. Slice s adds up the partial sums s, s + 8, s + 16 and so on; then the
-// slices are added up.
+// A block has 32 columns. Slice s adds up the partial sums s, s + 32, s + 64 and so on; then the
+// slices are added up. Many slices, for a norm of heads has 128 columns, four blocks, and as many
+// partial sums as there are blocks in its wave.
 __global__ void __launch_bounds__(kColumns* kSlices)
     partial_sums_kernel(const float* partial, std::int64_t count, std::int64_t stride, float scale,
                         bool add, Vec<AnyType> to, std::int64_t columns) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rotary positions: the table of cosines and sines, and the rotation.
 #include <bit>
+#include <type_traits>
 #include <vector>
 
 #include "kernels/cuda/cuda_kernels.hpp"
@@ -86,14 +87,46 @@ __device__ __forceinline__ void turn(float& a, float& b, float cosine, float sin
 struct RopeRow {
   const float2* table;
   const std::int32_t* positions;  // of every row, or none
-  std::int64_t seq, heads, cols, stride, first, half;
+  std::int64_t seq, heads, groups, cols, stride, first, half;
   float sign;
-  // Element where head `i % heads` of row `i / heads` begins to turn; its row of the table.
-  __device__ std::int64_t at(std::int64_t i, const float2*& angles) const {
-    std::int64_t row, head;
-    split(i, heads, row, head);
-    angles = table + (positions != nullptr ? positions[row] : row % seq) * half;
-    return row * cols + first + head * stride;
+};
+
+// Heads that a thread turns by the same angles; all are loaded before the first is used.
+template <class T>
+constexpr int kHeadsAtOnce = std::is_same_v<T, Bf16Value> ? 4 : 2;
+
+// The heads of group `i % groups` of row `i / groups`: where they begin to turn, how many there
+// are, and kAngles of their row of the table, from `pair` on.
+template <int kAngles, int kHeads>
+struct RopeHeads {
+  std::int64_t at;
+  int heads;
+  float cosine[kAngles], sine[kAngles];
+  __device__ __forceinline__ RopeHeads(const RopeRow& r, std::int64_t i, std::int64_t pair) {
+    std::int64_t row, group, sequence, place;
+    split(i, r.groups, row, group);
+    if (r.positions != nullptr) {
+      place = r.positions[row];
+    } else {
+      split(row, r.seq, sequence, place);
+    }
+    at = row * r.cols + r.first + group * kHeads * r.stride;
+    heads = static_cast<int>(min(r.heads - group * kHeads, std::int64_t{kHeads}));
+    const float2* const angles = r.table + place * r.half + pair;
+    if (r.half % kAngles == 0) {  // two of them are 16 bytes
+#pragma unroll
+      for (int a = 0; a < kAngles; a += 2) {
+        const float4 two = *reinterpret_cast<const float4*>(angles + a);
+        cosine[a] = two.x, sine[a] = r.sign * two.y;
+        cosine[a + 1] = two.z, sine[a + 1] = r.sign * two.w;
+      }
+      return;
+    }
+#pragma unroll
+    for (int a = 0; a < kAngles; ++a) {
+      const float2 one = pair + a < r.half ? angles[a] : float2{1, 0};
+      cosine[a] = one.x, sine[a] = r.sign * one.y;
+    }
   }
 };
 
@@ -102,19 +135,26 @@ struct TurnHalves {  // columns: pairs
   Vec<T> x;
   RopeRow r;
   __device__ void operator()(std::int64_t i, std::int64_t pair, std::int64_t count) const {
-    const float2* angles;
-    const std::int64_t at = r.at(i, angles) + pair;
-    float low[kPack], high[kPack];
-    x.load(at, count, low);
-    x.load(at + r.half, count, high);
+    constexpr int kHeads = kHeadsAtOnce<T>;
+    const RopeHeads<kPack, kHeads> h(r, i, pair);
+    Packed<T> lows[kHeads], highs[kHeads];
 #pragma unroll
-    for (int p = 0; p < kPack; ++p) {
-      if (p >= count) break;
-      const float2 angle = angles[pair + p];
-      turn(low[p], high[p], angle.x, r.sign * angle.y);
+    for (int k = 0; k < kHeads; ++k) {
+      if (k >= h.heads) break;
+      x.fetch(h.at + k * r.stride + pair, count, lows[k]);
+      x.fetch(h.at + k * r.stride + pair + r.half, count, highs[k]);
     }
-    x.store(low, at, count);
-    x.store(high, at + r.half, count);
+#pragma unroll
+    for (int k = 0; k < kHeads; ++k) {
+      if (k >= h.heads) break;
+      float low[kPack], high[kPack];
+      lows[k].unpack(low);
+      highs[k].unpack(high);
+#pragma unroll
+      for (int p = 0; p < kPack; ++p) turn(low[p], high[p], h.cosine[p], h.sine[p]);
+      x.store(low, h.at + k * r.stride + pair, count);
+      x.store(high, h.at + k * r.stride + pair + r.half, count);
+    }
   }
 };
 
@@ -123,17 +163,23 @@ struct TurnNeighbours {  // columns: columns
   Vec<T> x;
   RopeRow r;
   __device__ void operator()(std::int64_t i, std::int64_t col, std::int64_t count) const {
-    const float2* angles;
-    const std::int64_t at = r.at(i, angles) + col;
-    float v[kPack];
-    x.load(at, count, v);
+    constexpr int kHeads = kHeadsAtOnce<T>;
+    const RopeHeads<kPack / 2, kHeads> h(r, i, col / 2);
+    Packed<T> packs[kHeads];
 #pragma unroll
-    for (int p = 0; p < kPack; p += 2) {
-      if (p >= count) break;
-      const float2 angle = angles[(col + p) / 2];
-      turn(v[p], v[p + 1], angle.x, r.sign * angle.y);
+    for (int k = 0; k < kHeads; ++k) {
+      if (k >= h.heads) break;
+      x.fetch(h.at + k * r.stride + col, count, packs[k]);
     }
-    x.store(v, at, count);
+#pragma unroll
+    for (int k = 0; k < kHeads; ++k) {
+      if (k >= h.heads) break;
+      float v[kPack];
+      packs[k].unpack(v);
+#pragma unroll
+      for (int p = 0; p < kPack; p += 2) turn(v[p], v[p + 1], h.cosine[p / 2], h.sine[p / 2]);
+      x.store(v, h.at + k * r.stride + col, count);
+    }
   }
 };
 
@@ -153,6 +199,7 @@ void CudaKernels::rope(View x, const RopeShape& s, bool inverse) {
               .positions = nullptr,
               .seq = s.seq,
               .heads = s.heads,
+              .groups = 0,
               .cols = x.cols,
               .stride = s.stride,
               .first = s.first * s.stride + s.offset,
@@ -166,11 +213,12 @@ void CudaKernels::rope(View x, const RopeShape& s, bool inverse) {
   }
   by_type([&](auto tag) {
     using T = typename decltype(tag)::type;
+    row.groups = ceil_div(s.heads, kHeadsAtOnce<T>);
     if (s.interleaved) {
-      for_row_packs(r, x.rows * s.heads, s.dim,
+      for_row_packs(r, x.rows * row.groups, s.dim,
                     TurnNeighbours<T>{vec<T>(x, x.cols, s.stride, row.first), row});
     } else {
-      for_row_packs(r, x.rows * s.heads, row.half,
+      for_row_packs(r, x.rows * row.groups, row.half,
                     TurnHalves<T>{vec<T>(x, x.cols, s.stride, row.first, row.half), row});
     }
   }, x);

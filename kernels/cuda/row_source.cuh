@@ -69,7 +69,7 @@ struct SwigluRow {
     const float probability = p == nullptr ? 1.0f : p[row];
 #pragma unroll
     for (int i = 0; i < kPack; ++i) {
-      to[i] = i < count ? y.rounded(swiglu_of(to[i], up[i], probability)) : 0.0f;
+      to[i] = i < count ? y.rounded(swiglu_of<T>(to[i], up[i], probability)) : 0.0f;
     }
   }
 };

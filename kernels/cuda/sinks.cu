@@ -44,25 +44,72 @@ struct SumSinks {
   }
 };
 
-// A warp a row and head.
+// kLanes neighbours a row and head, kMerged of these at once, all loaded before the first is used.
+constexpr int kMerged = 2;
+
+template <class T>
 struct MergePieces {
-  Vec<AnyType> other, o;
+  Vec<T> other, o;
   const float* other_lse;
   float* lse;
-  std::int64_t width;
-  __device__ void operator()(std::int64_t i, int lane) const {
-    const float a = lse[i], b = other_lse[i], most = fmaxf(a, b);
-    if (most == -INFINITY) return;  // no key in either
-    const float all = most + logf(expf(a - most) + expf(b - most));
-    const float keep = expf(a - all), add = expf(b - all);
-    for (std::int64_t c = lane; c < width; c += kWarp) {
-      const std::int64_t at = i * width + c;
-      o.set(at, fmaf(add, other.get(at), keep * o.get(at)));
-    }
-    __syncwarp();  // all have read lse
-    if (lane == 0) lse[i] = all;
-  }
+  std::int64_t heads, width;  // heads: of all rows
 };
+
+template <class T, int kLanes>
+__global__ void __launch_bounds__(kThreads) merge_pieces_kernel(MergePieces<T> m) {
+  constexpr int kGroups = kThreads / kLanes;
+  const int lane = static_cast<int>(threadIdx.x) % kLanes;
+  const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * (kMerged * kGroups) +
+                             static_cast<int>(threadIdx.x) / kLanes;
+  float keep[kMerged], add[kMerged], all[kMerged];
+  bool any[kMerged];
+#pragma unroll
+  for (int k = 0; k < kMerged; ++k) {  // lse of both for now
+    const std::int64_t i = first + k * kGroups;
+    keep[k] = i < m.heads ? m.lse[i] : -INFINITY;
+    add[k] = i < m.heads ? m.other_lse[i] : -INFINITY;
+  }
+  for (std::int64_t col = lane * kPack; col < m.width; col += kLanes * kPack) {
+    Packed<T> mine[kMerged], more[kMerged];
+#pragma unroll
+    for (int k = 0; k < kMerged; ++k) {
+      const std::int64_t i = first + k * kGroups;
+      if (i >= m.heads) break;
+      m.o.fetch(i * m.width + col, m.width - col, mine[k]);
+      m.other.fetch(i * m.width + col, m.width - col, more[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < kMerged; ++k) {
+      const std::int64_t i = first + k * kGroups;
+      if (col == lane * kPack) {
+        const float a = keep[k], b = add[k], most = fmaxf(a, b);
+        any[k] = most != -INFINITY;  // else no key in either
+        all[k] = most + logf(expf(a - most) + expf(b - most));
+        keep[k] = expf(a - all[k]), add[k] = expf(b - all[k]);
+      }
+      if (i >= m.heads || !any[k]) continue;
+      float sum[kPack], added[kPack];
+      mine[k].unpack(sum);
+      more[k].unpack(added);
+#pragma unroll
+      for (int c = 0; c < kPack; ++c) sum[c] = fmaf(add[k], added[c], keep[k] * sum[c]);
+      m.o.store(sum, i * m.width + col, m.width - col);
+    }
+  }
+  __syncwarp();  // all have read lse
+  if (lane != 0) return;
+#pragma unroll
+  for (int k = 0; k < kMerged; ++k) {
+    const std::int64_t i = first + k * kGroups;
+    if (i < m.heads && any[k]) m.lse[i] = all[k];
+  }
+}
+
+template <class T, int kLanes>
+void merge(const Resources& r, const MergePieces<T>& m) {
+  launch(r, merge_pieces_kernel<T, kLanes>,
+         blocks_of(ceil_div(m.heads, kMerged * std::int64_t{kThreads / kLanes})), kThreads, 0, m);
+}
 
 }  // namespace
 
@@ -71,9 +118,15 @@ void merge_pieces(const Resources& r, View other, View other_lse, View o, View l
   if (n == 0) return;
   PLEAT_ASSERT(other_lse.elements() == n && other.elements() == o.elements());
   PLEAT_ASSERT(o.elements() % n == 0);
-  for_rows<kWarp>(r, n,
-                  MergePieces{vec<AnyType>(other), vec<AnyType>(o), other_lse.f32(), lse.f32(),
-                              o.elements() / n});
+  by_type(
+      [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        const std::int64_t width = o.elements() / n;
+        const MergePieces<T> m{
+            vec<T>(other, width), vec<T>(o, width), other_lse.f32(), lse.f32(), n, width};
+        width <= 16 * kPack ? merge<T, 16>(r, m) : merge<T, 32>(r, m);
+      },
+      other, o);
 }
 
 }  // namespace cuda

@@ -15,21 +15,44 @@ namespace {
 
 using namespace cuda;
 
+constexpr int kAtOnce = 2;  // packs that a thread loads before it uses one
+
 template <class T>
 struct Swiglu {
   Vec<T> u, y;
   const float* p;
-  std::int64_t f;
-  __device__ void operator()(std::int64_t row, std::int64_t col, std::int64_t count) const {
-    float gate[kPack], up[kPack];
-    u.load(row * 2 * f + col, count, gate);
-    u.load(row * 2 * f + f + col, count, up);
-    const float probability = p == nullptr ? 1.0f : p[row];
-#pragma unroll
-    for (int i = 0; i < kPack; ++i) gate[i] = swiglu_of(gate[i], up[i], probability);
-    y.store(gate, row * f + col, count);
-  }
+  std::int64_t f, row_packs, packs;
 };
+
+template <class T>
+__global__ void __launch_bounds__(kThreads) swiglu_kernel(Swiglu<T> s) {
+  const std::int64_t first =
+      static_cast<std::int64_t>(blockIdx.x) * (kThreads * kAtOnce) + threadIdx.x;
+  Packed<T> gates[kAtOnce], ups[kAtOnce];
+  std::int64_t row[kAtOnce], col[kAtOnce];
+  float probability[kAtOnce];
+#pragma unroll
+  for (int k = 0; k < kAtOnce; ++k) {
+    const std::int64_t pack = first + k * kThreads;
+    if (pack >= s.packs) break;
+    split(pack, s.row_packs, row[k], col[k]);
+    col[k] *= kPack;
+    const std::int64_t at = row[k] * 2 * s.f + col[k];
+    s.u.fetch(at, s.f - col[k], gates[k]);
+    s.u.fetch(at + s.f, s.f - col[k], ups[k]);
+    probability[k] = s.p == nullptr ? 1.0f : s.p[row[k]];
+  }
+#pragma unroll
+  for (int k = 0; k < kAtOnce; ++k) {
+    if (first + k * kThreads >= s.packs) break;
+    float gate[kPack], up[kPack];
+    gates[k].unpack(gate);
+    ups[k].unpack(up);
+#pragma unroll
+    for (int i = 0; i < kPack; ++i) gate[i] = swiglu_of<T>(gate[i], up[i], probability[k]);
+    s.y.store(gate, row[k] * s.f + col[k], s.f - col[k]);
+  }
+}
 
 // Threads of a row each take packs of it; dp is their sum.
 template <class T, int kRowThreads>
@@ -41,22 +64,37 @@ struct SwigluGradient {
   __device__ void operator()(std::int64_t row, int lane) const {
     const float probability = p == nullptr ? 1.0f : p[row];
     float sum = 0;
-    for (std::int64_t col = lane * kPack; col < f; col += kRowThreads * kPack) {
-      float d[kPack], gate[kPack], up[kPack];
-      dy.load(row * f + col, f - col, d);
-      u.load(row * 2 * f + col, f - col, gate);
-      u.load(row * 2 * f + f + col, f - col, up);
+    constexpr int kStep = kRowThreads * kPack;
+    for (std::int64_t first = lane * kPack; first < f; first += kAtOnce * kStep) {
+      Packed<T> ds[kAtOnce], gates[kAtOnce], ups[kAtOnce];
 #pragma unroll
-      for (int i = 0; i < kPack; ++i) {
-        const float s = sigmoid(gate[i]), silu = gate[i] * s;
-        sum = fmaf(d[i], silu * up[i], sum);
-        const float weighted = d[i] * probability;
-        const float dgate = weighted * up[i] * s * (1.0f + gate[i] * (1.0f - s));
-        up[i] = weighted * silu;
-        gate[i] = dgate;
+      for (int k = 0; k < kAtOnce; ++k) {
+        const std::int64_t col = first + k * kStep;
+        if (col >= f) break;
+        dy.fetch(row * f + col, f - col, ds[k]);
+        u.fetch(row * 2 * f + col, f - col, gates[k]);
+        u.fetch(row * 2 * f + f + col, f - col, ups[k]);
       }
-      du.store(gate, row * 2 * f + col, f - col);
-      du.store(up, row * 2 * f + f + col, f - col);
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        const std::int64_t col = first + k * kStep;
+        if (col >= f) break;
+        float d[kPack], gate[kPack], up[kPack];
+        ds[k].unpack(d);
+        gates[k].unpack(gate);
+        ups[k].unpack(up);
+#pragma unroll
+        for (int i = 0; i < kPack; ++i) {
+          const float s = sigmoid_for<T>(gate[i]), silu = gate[i] * s;
+          sum = fmaf(d[i], silu * up[i], sum);
+          const float weighted = d[i] * probability;
+          const float dgate = weighted * up[i] * s * (1.0f + gate[i] * (1.0f - s));
+          up[i] = weighted * silu;
+          gate[i] = dgate;
+        }
+        du.store(gate, row * 2 * f + col, f - col);
+        du.store(up, row * 2 * f + f + col, f - col);
+      }
     }
     if (dp == nullptr) return;
     sum = group_sum<kRowThreads>(sum);
@@ -70,9 +108,12 @@ void CudaKernels::swiglu(View u, View p, View y) {
   const std::int64_t f = y.cols;
   PLEAT_ASSERT(u.cols == 2 * f && u.rows == y.rows);
   PLEAT_ASSERT(p.data == nullptr || (p.dtype == DType::fp32 && p.elements() == u.rows));
+  const std::int64_t row_packs = ceil_div(f, kPack), packs = y.rows * row_packs;
+  if (packs == 0) return;
   by_type([&](auto tag) {
     using T = typename decltype(tag)::type;
-    for_row_packs(*resources_, y.rows, f, Swiglu<T>{vec<T>(u, f), vec<T>(y, f), p.f32(), f});
+    launch(*resources_, swiglu_kernel<T>, blocks_of(ceil_div(packs, kThreads * kAtOnce)), kThreads,
+           0, Swiglu<T>{vec<T>(u, f), vec<T>(y, f), p.f32(), f, row_packs, packs});
   }, u, y);
 }
 
@@ -85,7 +126,7 @@ void CudaKernels::swiglu_bwd(View dy, View u, View p, View du, View dp) {
   by_type([&](auto tag) {
     using T = typename decltype(tag)::type;
     const Vec<T> d = vec<T>(dy, f), x = vec<T>(u, f), g = vec<T>(du, f);
-    if (f <= 1024) {
+    if (f <= 4096) {
       for_rows<32>(*resources_, u.rows, SwigluGradient<T, 32>{d, x, g, p.f32(), dp.f32(), f});
     } else {
       for_rows<256>(*resources_, u.rows, SwigluGradient<T, 256>{d, x, g, p.f32(), dp.f32(), f});

@@ -27,8 +27,7 @@ __device__ __forceinline__ void load_pack(const float* from, float (&to)[kPack])
   to[0] = low.x, to[1] = low.y, to[2] = low.z, to[3] = low.w;
   to[4] = high.x, to[5] = high.y, to[6] = high.z, to[7] = high.w;
 }
-__device__ __forceinline__ void load_pack(const Bf16Value* from, float (&to)[kPack]) {
-  const uint4 raw = *reinterpret_cast<const uint4*>(from);
+__device__ __forceinline__ void widen(uint4 raw, float (&to)[kPack]) {
   const std::uint32_t words[4] = {raw.x, raw.y, raw.z, raw.w};
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
@@ -36,19 +35,46 @@ __device__ __forceinline__ void load_pack(const Bf16Value* from, float (&to)[kPa
     to[2 * i + 1] = __uint_as_float(words[i] & 0xffff0000u);
   }
 }
-__device__ __forceinline__ void store_pack(const float (&from)[kPack], float* to) {
-  reinterpret_cast<float4*>(to)[0] = make_float4(from[0], from[1], from[2], from[3]);
-  reinterpret_cast<float4*>(to)[1] = make_float4(from[4], from[5], from[6], from[7]);
-}
-__device__ __forceinline__ void store_pack(const float (&from)[kPack], Bf16Value* to) {
+__device__ __forceinline__ uint4 narrow(const float (&from)[kPack]) {
   std::uint32_t words[4];
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     const __nv_bfloat162 pair = __floats2bfloat162_rn(from[2 * i], from[2 * i + 1]);
     words[i] = *reinterpret_cast<const std::uint32_t*>(&pair);
   }
-  *reinterpret_cast<uint4*>(to) = make_uint4(words[0], words[1], words[2], words[3]);
+  return make_uint4(words[0], words[1], words[2], words[3]);
 }
+__device__ __forceinline__ void load_pack(const Bf16Value* from, float (&to)[kPack]) {
+  widen(*reinterpret_cast<const uint4*>(from), to);
+}
+__device__ __forceinline__ void store_pack(const float (&from)[kPack], float* to) {
+  reinterpret_cast<float4*>(to)[0] = make_float4(from[0], from[1], from[2], from[3]);
+  reinterpret_cast<float4*>(to)[1] = make_float4(from[4], from[5], from[6], from[7]);
+}
+__device__ __forceinline__ void store_pack(const float (&from)[kPack], Bf16Value* to) {
+  *reinterpret_cast<uint4*>(to) = narrow(from);
+}
+
+// Eight elements of T between load and use: bf16 stays in four registers, which is half of what its
+// values take, so that twice as many loads are under way.
+template <class T>
+struct Packed {
+  float values[kPack];
+  __device__ __forceinline__ void unpack(float (&to)[kPack]) const {
+#pragma unroll
+    for (int i = 0; i < kPack; ++i) to[i] = values[i];
+  }
+  __device__ __forceinline__ void pack(const float (&from)[kPack]) {
+#pragma unroll
+    for (int i = 0; i < kPack; ++i) values[i] = from[i];
+  }
+};
+template <>
+struct Packed<Bf16Value> {
+  uint4 raw;
+  __device__ __forceinline__ void unpack(float (&to)[kPack]) const { widen(raw, to); }
+  __device__ __forceinline__ void pack(const float (&from)[kPack]) { raw = narrow(from); }
+};
 
 template <class T>
 struct Vec {
@@ -83,6 +109,21 @@ struct Vec {
     for (int i = 0; i < kPack; ++i) {
       if (i < count) set(at + i, from[i]);
     }
+  }
+  // load without a conversion. A caller of several asks for `wide` once, so that no branch is
+  // between them.
+  __device__ __forceinline__ void fetch_wide(std::int64_t at, Packed<T>& to) const {
+    if constexpr (sizeof(T) == 2) {
+      to.raw = *reinterpret_cast<const uint4*>(data + at);
+    } else {
+      load_pack(data + at, to.values);
+    }
+  }
+  __device__ __forceinline__ void fetch(std::int64_t at, std::int64_t count, Packed<T>& to) const {
+    if (wide && count >= kPack) return fetch_wide(at, to);
+    float values[kPack];
+    load(at, count, values);
+    to.pack(values);  // exact but for the payload of a NaN
   }
 };
 
@@ -123,6 +164,13 @@ struct Vec<AnyType> {
     } else {
       fp32().store(from, at, count);
     }
+  }
+  __device__ __forceinline__ void fetch_wide(std::int64_t at, Packed<AnyType>& to) const {
+    load(at, kPack, to.values);
+  }
+  __device__ __forceinline__ void fetch(std::int64_t at, std::int64_t count,
+                                        Packed<AnyType>& to) const {
+    load(at, count, to.values);
   }
 };
 

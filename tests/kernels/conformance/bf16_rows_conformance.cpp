@@ -11,10 +11,11 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Bf16Conformance);
 struct Size {
   std::int64_t rows, cols;
 };
-constexpr Size kSizes[] = {{1, 1}, {3, 7}, {5, 64}, {9, 132}, {2, 1288}};
+constexpr Size kSizes[] = {{1, 1}, {3, 7}, {5, 64}, {9, 132}, {2, 1288}, {2, 4200}};
 
 TEST_P(Bf16Conformance, Norms) {
-  for (const Size& s : {Size{1, 1}, {5, 7}, {33, 64}, {3, 520}, {4, 2049}, {3, 8192}, {2, 9000}}) {
+  for (const Size& s : {Size{1, 1}, {5, 7}, {33, 64}, {3, 520}, {4, 2049}, {3, 8192}, {2, 9000},
+                        {330, 128}, {90, 256}, {90, 600}, {20, 1104}}) {
     expect_like_fp32([&](Operands& o) {
       const View x = o.in(s.rows, s.cols, 1, 3), w = o.in(1, s.cols, 2), y = o.out(s.rows, s.cols);
       const View rstd = o.fp32_out(1, s.rows), dy = o.in(s.rows, s.cols, 3);
@@ -110,7 +111,7 @@ TEST_P(Bf16Conformance, SumsAndCopies) {
 TEST_P(Bf16Conformance, Rope) {
   for (const bool interleaved : {false, true}) {
     for (const std::int64_t dim : {6, 64}) {
-      const RopeShape s{.seq = 9, .heads = 2, .stride = 72, .first = 1, .offset = 8, .dim = dim,
+      const RopeShape s{.seq = 9, .heads = 3, .stride = 72, .first = 1, .offset = 8, .dim = dim,
                         .theta = 10000, .interleaved = interleaved};
       expect_like_fp32([&](Operands& o) {
         const View x = o.inout(18, 288, 1), back = o.inout(18, 288, 2);

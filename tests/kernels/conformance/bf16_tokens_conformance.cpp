@@ -168,5 +168,20 @@ TEST_P(Bf16Conformance, Permutations) {
   }
 }
 
+// More columns than the threads of a row load at once, in whole packs and not.
+TEST_P(Bf16Conformance, LossOfManyColumns) {
+  for (const std::int64_t columns : {16400, 18003}) {
+    expect_like_fp32([&](Operands& o) {
+      const View logits = o.inout(2, columns, 1, 4), stats = o.fp32_out(2, 3);
+      const View labels = o.i32({3, static_cast<std::int32_t>(columns - 1)});
+      const View loss = o.fp32(1, 2, 2, 0);
+      k().ce_stats(logits, labels, {0, columns - 1}, stats);
+      o.result(stats, "stats");
+      k().ce_loss(logits, labels, {0, columns}, stats, 0.5, {}, loss);
+      o.result(loss, "loss"), o.result(logits, "its gradient");
+    });
+  }
+}
+
 }  // namespace
 }  // namespace pleat::conformance
