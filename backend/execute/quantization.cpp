@@ -55,12 +55,17 @@ View unstored(const Call& c, const Execution& run) {
   return {nullptr, made.dtype, made.rows(rows), made.columns(rows)};
 }
 
+// How a weight's copy for products over columns or over rows is made.
+QuantizedCopy narrow_copy(const Execution& run, View to, bool column) {
+  return {to, quantization_of(run.program.plan.precision, ProductOperand::weight, column, {})};
+}
+
 // An expert's matrix is a group of its own.
-void make_narrow_copy(Execution& run, View weight, const Tensor& tensor, View to, bool column) {
+void make_narrow_copies(Execution& run, View weight, const Tensor& tensor,
+                        std::span<const QuantizedCopy> copies) {
   const std::int64_t matrices = tensor.shape.size() > 2 ? tensor.shape.front().n : 1;
-  run.kernels.quantize(
-      weight, run.scratch.equal_groups(matrices, weight.rows / matrices), to,
-      quantization_of(run.program.plan.precision, ProductOperand::weight, column, {}));
+  run.kernels.quantize_copies(weight, run.scratch.equal_groups(matrices, weight.rows / matrices),
+                              copies);
 }
 
 }  // namespace
@@ -86,7 +91,8 @@ void transpose_codes(const Call& c, Execution& run) {
 }
 
 void quantize_weight(const Call& c, Execution& run) {
-  make_narrow_copy(run, c.in[0], c.site->program->tensor(c.op.in[0]), c.out[0], c.op.attr.by_rows);
+  const QuantizedCopy copy = narrow_copy(run, c.out[0], c.op.attr.by_rows);
+  make_narrow_copies(run, c.in[0], c.site->program->tensor(c.op.in[0]), {&copy, 1});
 }
 
 void quantize_weights(const Call& c, Execution& run) {
@@ -106,10 +112,11 @@ void quantize_weights(const Call& c, Execution& run) {
           run.device.enqueue_copy(wide.data(), weight.data, wide.bytes());
           from.data = wide.data();
         }
-        for (const bool column : {false, true}) {
-          make_narrow_copy(run, from, tensor, run.narrow.copy_of(slot, tensor, column, false),
-                           column);
-        }
+        const auto copy = [&](bool column) {
+          return narrow_copy(run, run.narrow.copy_of(slot, tensor, column, false), column);
+        };
+        const QuantizedCopy copies[] = {copy(false), copy(true)};
+        make_narrow_copies(run, from, tensor, copies);
       }
     }
   }

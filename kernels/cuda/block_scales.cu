@@ -50,6 +50,23 @@ struct MapRow {
   }
 };
 
+// MapRow and the number of strips for one group: all rows. Called for row 0 even if there is none.
+struct MapRowOfOne {
+  BlockTable t;
+  std::int32_t height;
+  __device__ void operator()(std::int64_t row) const {
+    const auto rows = static_cast<std::int32_t>(t.rows), at = static_cast<std::int32_t>(row);
+    if (row == 0) *t.blocks = height == 0 ? min(rows, 1) : (rows + height - 1) / height;
+    if (row >= t.rows) return;
+    const std::int32_t block = height == 0 ? 0 : at / height;
+    t.block_of_row[row] = block;
+    if (height == 0 ? at == 0 : at % height == 0) {
+      t.first_row[block] = at;
+      t.group_of[block] = 0;
+    }
+  }
+};
+
 // Memory for the table, which says how large it is.
 void allocate(Resources& r, View y, BlockTable& t) {
   const std::size_t blocks = Scratch::bytes<std::int32_t>(t.most_blocks);
@@ -116,11 +133,16 @@ BlockTable describe_blocks(Resources& r, View counts, View y, const Quantization
                                       : y.rows / q.block_rows + groups;
   r.device().make_current();
   allocate(r, y, t);
+  const auto height = static_cast<std::int32_t>(q.block_rows);
+  if (groups == 1) {
+    PLEAT_ASSERT(y.rows <= INT32_MAX);
+    for_each(r, std::max<std::int64_t>(1, y.rows), MapRowOfOne{t, height});
+    return t;
+  }
   Scratch scratch(r, 2 * Scratch::bytes<std::int32_t>(groups + 1));
   auto *first = scratch.take<std::int32_t>(groups + 1),
        *first_block = scratch.take<std::int32_t>(groups + 1);
   first_rows(r, counts, y.rows, first);
-  const auto height = static_cast<std::int32_t>(q.block_rows);
   first_strips(r, first, groups, height, first_block, t.blocks);
   for_each(r, y.rows, MapRow{t, first, first_block, groups, height});
   return t;

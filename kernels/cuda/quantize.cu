@@ -14,59 +14,6 @@ namespace pleat {
 namespace cuda {
 namespace {
 
-constexpr int kRun = 32;  // rows a thread goes through
-
-__device__ __forceinline__ std::uint32_t size_bits(float x) {
-  const std::uint32_t bits = __float_as_uint(x) & 0x7fffffffu;
-  return bits > 0x7f800000u ? 0 : bits;
-}
-
-// A thread has kColumns columns, which are in one block, of kRun rows.
-template <class Source, int kColumns>
-__global__ void __launch_bounds__(kThreads)
-    block_maxima_kernel(Source from, std::int64_t rows, std::int64_t cols, BlockMaxima m) {
-  constexpr std::int64_t kWidth = std::int64_t{kThreads} * kColumns;
-  const std::int64_t column_tiles = (cols + kWidth - 1) / kWidth;
-  const std::int64_t first = blockIdx.x / column_tiles * kRun;
-  std::int64_t col = (blockIdx.x % column_tiles * kThreads + threadIdx.x) * kColumns;
-  const bool there = col < cols;
-  if (!there) col = 0;  // its lanes go along
-  if (m.limit != nullptr) rows = min(rows, static_cast<std::int64_t>(*m.limit));
-  const std::int64_t in_row = col / m.block_cols;
-  std::int64_t block = -1;
-  std::uint32_t most = 0;
-  const auto flush = [&] {  // by all lanes at once: rows are the same for all
-    if (block < 0) return;
-    const auto place = static_cast<std::uint32_t>(there ? in_row : -1);
-    const std::uint32_t least = __reduce_min_sync(kAllLanes, place);
-    if (least == __reduce_max_sync(kAllLanes, place) && there) {
-      const std::uint32_t all = __reduce_max_sync(kAllLanes, most);
-      if (threadIdx.x % kWarp == 0 && all != 0) {
-        atomicMax(m.to + block * m.blocks_in_row + in_row, all);
-      }
-    } else if (there && most != 0) {
-      atomicMax(m.to + block * m.blocks_in_row + in_row, most);
-    }
-    most = 0;
-  };
-  for (std::int64_t row = first; row < min(first + kRun, rows); ++row) {
-    const std::int64_t now = m.block_of_row[row];
-    if (now != block) {
-      flush();
-      block = now;
-    }
-    if constexpr (kColumns == kPack) {
-      float x[kPack];
-      from.load(row * cols + col, there ? cols - col : 0, x);
-#pragma unroll
-      for (int i = 0; i < kPack; ++i) most = max(most, size_bits(x[i]));
-    } else if (there) {
-      most = max(most, size_bits(from.get(row * cols + col)));
-    }
-  }
-  flush();
-}
-
 struct LargestOfHistory {
   const float* history;
   float* amax;
@@ -206,33 +153,11 @@ struct Encode {
   }
 };
 
-}  // namespace
-
-void block_maxima(const Resources& r, const RowSource& from, const BlockMaxima& m) {
-  const std::int64_t all = m.blocks * m.blocks_in_row;
-  if (all == 0) return;
-  r.device().make_current();
-  PLEAT_CUDA_CHECK(
-      cudaMemsetAsync(m.to, 0, static_cast<std::size_t>(all) * sizeof *m.to, native(r)));
-  if (from.elements() == 0) return;
-  const std::int64_t rows = from.rows(), cols = from.cols(), runs = ceil_div(rows, kRun);
-  // The last block of a row may be narrower: a pack that is in one block is in no other's columns.
-  const bool packs = m.block_cols % kPack == 0 || m.block_cols >= cols;
-  const std::int64_t tiles = ceil_div(cols, std::int64_t{kThreads} * (packs ? kPack : 1));
-  by_source(
-      [&](auto x) {
-        using Source = decltype(x);
-        const auto kernel =
-            packs ? block_maxima_kernel<Source, kPack> : block_maxima_kernel<Source, 1>;
-        launch(r, kernel, blocks_of(runs * tiles), kThreads, 0, x, rows, cols, m);
-      },
-      from);
-}
-
-void quantize_rows(Resources& r, RowSource x, View counts, View y, const Quantization& q) {
-  PLEAT_ASSERT(x.rows() == y.rows && x.cols() == y.cols && x.x.scales == nullptr);
-  PLEAT_ASSERT((q.format == pleat::SmallFloat::e2m1) == (y.dtype == DType::nvfp4));
-  const BlockTable t = describe_blocks(r, counts, y, q);
+// Codes and scales of x, whose blocks are described in t.
+void quantize_described(Resources& r, RowSource x, View counts, View y, const BlockTable& t,
+                        const Quantization& q) {
+  const bool delayed = q.past_amax != nullptr;
+  PLEAT_ASSERT(!delayed || (t.whole_groups && q.rule != ScaleRule::nvfp4));
   const std::int64_t groups = counts.data == nullptr ? 1 : counts.elements();
   const std::int64_t scales = t.most_blocks * t.blocks_in_row;
   Scratch scratch(r, Scratch::bytes<float>(scales) + Scratch::bytes<std::uint32_t>(groups) +
@@ -247,8 +172,6 @@ void quantize_rows(Resources& r, RowSource x, View counts, View y, const Quantiz
     hadamard(r, x, first, groups, turned);
     x = stored({turned, DType::fp32, x.rows(), x.cols()});
   }
-  const bool delayed = q.past_amax != nullptr;
-  PLEAT_ASSERT(!delayed || (t.whole_groups && q.rule != ScaleRule::nvfp4));
   if (!delayed && quantize_blocks(r, x, y, t, q)) return;
   if (delayed) {
     for_each(r, t.most_blocks, TakePast{t, q.past_amax, factors});
@@ -283,6 +206,27 @@ void quantize_rows(Resources& r, RowSource x, View counts, View y, const Quantiz
         });
       },
       x, true);
+}
+
+}  // namespace
+
+void quantize_rows(Resources& r, RowSource x, View counts, View y, const Quantization& q,
+                   View like) {
+  PLEAT_ASSERT(x.rows() == y.rows && x.cols() == y.cols && x.x.scales == nullptr);
+  PLEAT_ASSERT((q.format == pleat::SmallFloat::e2m1) == (y.dtype == DType::nvfp4));
+  const bool two = like.data != nullptr;
+  PLEAT_ASSERT(!two || (like.elements() == y.elements() && like.scales != y.scales));
+  // Else y's scales of the call before would have two users, and y would take other memory.
+  if (two) like.scales->on_device.reset();
+  const BlockTable t = describe_blocks(r, counts, y, q);
+  if (two) *like.scales = *y.scales;
+  auto *const codes = static_cast<std::uint8_t*>(y.data),
+       *const second = static_cast<std::uint8_t*>(like.data);
+  if (quantize_groups(r, x, t, q, codes, second)) return;
+  quantize_described(r, x, counts, y, t, q);
+  if (!two || y.elements() == 0) return;
+  PLEAT_CUDA_CHECK(cudaMemcpyAsync(second, codes, static_cast<std::size_t>(y.elements()),
+                                   cudaMemcpyDeviceToDevice, native(r)));
 }
 
 }  // namespace cuda

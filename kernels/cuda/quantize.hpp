@@ -38,8 +38,15 @@ void block_maxima(const Resources&, const RowSource& from, const BlockMaxima&);
 [[nodiscard]] bool quantize_blocks(const Resources&, const RowSource& x, View y, const BlockTable&,
                                    const Quantization&);
 
-// KernelSet::quantize of any source.
-void quantize_rows(Resources&, RowSource x, View counts, View y, const Quantization&);
+// Quantises with one scale a group: to `codes`, and to `second` if it is not null. False if the
+// kind or the shape does not allow it; nothing was done then.
+[[nodiscard]] bool quantize_groups(Resources&, const RowSource& x, const BlockTable&,
+                                   const Quantization&, std::uint8_t* codes, std::uint8_t* second);
+
+// KernelSet::quantize of any source, to y and to its like, if that has data: 8 bits, nothing
+// random. They share their scales then.
+void quantize_rows(Resources&, RowSource x, View counts, View y, const Quantization&,
+                   View like = {});
 
 // to[rows, cols] fp32 = x, where every 16 rows of a group, and the rows left at its end, are
 // multiplied by signs and a Hadamard matrix. first: [groups + 1] rows at which the groups begin.

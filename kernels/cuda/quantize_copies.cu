@@ -24,79 +24,87 @@ struct Copy {
   std::uint8_t* codes;
 };
 
-// Eight codes of one row.
-template <pleat::SmallFloat type>
-__device__ __forceinline__ void store_codes(const float (&v)[kPack], const float (&factor)[kPack],
-                                            std::uint8_t* to) {
-  std::uint32_t two[kPack / 2];
-#pragma unroll
-  for (int i = 0; i < kPack / 2; ++i) {
-    two[i] = encode_two<type>(__fmul_rn(v[2 * i], factor[2 * i]),
-                              __fmul_rn(v[2 * i + 1], factor[2 * i + 1]));
+// A whole pack; what is computed is spared to find its row.
+template <class Source>
+__device__ __forceinline__ void load_of_row(const Source& x, std::int64_t row, std::int64_t col,
+                                            std::int64_t cols, bool wide, Held<Source>& to) {
+  if constexpr (requires { x.row; }) {
+    float made[kPack];
+    x.row.pack(row, col, kPack, made);
+    to.set(made);
+  } else if (wide) {
+    to.load_wide(x, row * cols + col);
+  } else {
+    to.load(x, row * cols + col, kPack);
   }
-  *reinterpret_cast<uint2*>(to) = uint2{two[0] | two[1] << 16, two[2] | two[3] << 16};
 }
 
-// Blocks of 1 x n and of n x 1, n = 16 * kRows; a warp has kRows of a strip's rows.
+// Blocks of 1 x n and of n x 1, n = 16 * kRows; a warp has kRows of a strip's rows. Two thread
+// blocks run together where what they hold is bf16.
 template <class Source, pleat::SmallFloat type, int kRows>
-__global__ void __launch_bounds__(kCopyThreads)
+__global__ void __launch_bounds__(kCopyThreads, kGivesBf16<Source> ? 2 : 1)
     both_blocks_kernel(Source x, std::int64_t cols, Copy by_row, Copy by_column, float most_code,
                        ScaleRule rule) {
+  using Pack = Held<Source>;
   constexpr int kStrip = kCopyWarps * kRows, kLanes = kStrip / kPack;  // lanes of a row's block
-  __shared__ float largest_of[kCopyWarps][kCopyColumns];
+  __shared__ float largest_of_warp[kCopyWarps][kCopyColumns], factors[kCopyColumns];
   const BlockTable &rows = by_row.t, &columns = by_column.t;
   const std::int64_t tiles = (cols + kCopyColumns - 1) / kCopyColumns, strip = blockIdx.x / tiles;
-  if (strip >= *columns.blocks) return;
+  const std::int32_t strips = *columns.blocks;
+  if (strip >= strips) return;
   const int warp = threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
-  const std::int64_t first = columns.first_row[strip] + static_cast<std::int64_t>(warp) * kRows;
-  const std::int64_t col = blockIdx.x % tiles * kCopyColumns + lane * kPack;
-  float v[kRows][kPack], most[kPack] = {};
-  bool there[kRows];
+  const std::int32_t begin = columns.first_row[strip], first = begin + warp * kRows;
+  const auto end = strip + 1 < strips ? columns.first_row[strip + 1]
+                                      : static_cast<std::int32_t>(columns.rows);
+  const std::int64_t first_col = blockIdx.x % tiles * kCopyColumns, col = first_col + lane * kPack;
+  const bool inside = col < cols;
+  Pack v[kRows];
+  typename Pack::Most most;
+  const bool wide = has_wide_packs(x);
 #pragma unroll
-  for (int i = 0; i < kRows; ++i) {
-    const std::int64_t row = first + i;
-    there[i] = col < cols && row < columns.rows && columns.block_of_row[row] == strip;
-    x.load(there[i] ? row * cols + col : 0, there[i] ? kPack : 0, v[i]);
+  for (int i = 0; i < kRows; ++i) {  // in place of rows beyond the last, the first once more
+    const std::int64_t row = first + i < end ? first + i : begin;
+    load_of_row(x, row, inside ? col : 0, cols, wide, v[i]);
   }
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
-    float most_of_row = 0;
-#pragma unroll
-    for (int c = 0; c < kPack; ++c) {
-      most[c] = larger(most[c], v[i][c]);
-      most_of_row = larger(most_of_row, v[i][c]);
-    }
+    v[i].raise(most);
+    float most_of_row = v[i].largest();
 #pragma unroll
     for (int distance = 1; distance < kLanes; distance *= 2) {
       most_of_row = fmaxf(most_of_row, __shfl_xor_sync(kAllLanes, most_of_row, distance));
     }
-    if (!there[i]) continue;
     const std::int64_t row = first + i;
+    if (!inside || row >= end) continue;
     const ScaleFactors f = factors_of(most_of_row, 1.0f, most_code, rule);
     if (lane % kLanes == 0) rows.scales[row * rows.blocks_in_row + col / kStrip] = f.decode;
     if (col == 0) rows.group_scales[row] = 1.0f;
-    float factor[kPack];
-#pragma unroll
-    for (int c = 0; c < kPack; ++c) factor[c] = f.encode;
-    store_codes<type>(v[i], factor, by_row.codes + row * cols + col);
+    *reinterpret_cast<uint2*>(by_row.codes + row * cols + col) =
+        encode_pack<type>(v[i], [&](int) { return f.encode; });
   }
 #pragma unroll
-  for (int c = 0; c < kPack; ++c) largest_of[warp][c * kWarp + lane] = most[c];
+  for (int c = 0; c < kPack; ++c) largest_of_warp[warp][c * kWarp + lane] = most.get(c);
   __syncthreads();
-  if (col >= cols) return;
+  if (threadIdx.x < kCopyColumns) {  // column c * kWarp + lane of these is number c of a lane's
+    float all = 0;
+#pragma unroll
+    for (int w = 0; w < kCopyWarps; ++w) all = fmaxf(all, largest_of_warp[w][threadIdx.x]);
+    const ScaleFactors f = factors_of(all, 1.0f, most_code, rule);
+    factors[threadIdx.x] = f.encode;
+    const std::int64_t here = first_col + lane * kPack + warp;
+    if (here < cols) columns.scales[strip * cols + here] = f.decode;
+    if (here == 0) columns.group_scales[strip] = 1.0f;
+  }
+  __syncthreads();
+  if (!inside) return;
   float factor[kPack];
 #pragma unroll
-  for (int c = 0; c < kPack; ++c) {
-#pragma unroll
-    for (int w = 0; w < kCopyWarps; ++w) most[c] = fmaxf(most[c], largest_of[w][c * kWarp + lane]);
-    const ScaleFactors f = factors_of(most[c], 1.0f, most_code, rule);
-    factor[c] = f.encode;
-    if (warp == 0) columns.scales[strip * cols + col + c] = f.decode;
-  }
-  if (warp == 0 && col == 0) columns.group_scales[strip] = 1.0f;
+  for (int c = 0; c < kPack; ++c) factor[c] = factors[c * kWarp + lane];
 #pragma unroll
   for (int i = 0; i < kRows; ++i) {
-    if (there[i]) store_codes<type>(v[i], factor, by_column.codes + (first + i) * cols + col);
+    if (first + i >= end) break;
+    *reinterpret_cast<uint2*>(by_column.codes + std::int64_t{first + i} * cols + col) =
+        encode_pack<type>(v[i], [&](int c) { return factor[c]; });
   }
 }
 
@@ -149,13 +157,27 @@ bool quantize_both(Resources& r, const RowSource& x, View counts, const Quantize
   return true;
 }
 
+// Whether both have the same codes and scales: one is enough to compute.
+bool same_codes(const QuantizedCopy& a, const QuantizedCopy& b) {
+  const Quantization &p = a.how, &q = b.how;
+  if (p.format != q.format || p.rule != q.rule) return false;
+  if (p.block_rows != q.block_rows || p.block_cols != q.block_cols) return false;
+  if (p.past_amax != q.past_amax || p.seen_amax != q.seen_amax) return false;
+  if (p.hadamard || q.hadamard || p.stochastic || q.stochastic) return false;
+  return p.format != pleat::SmallFloat::e2m1 && a.codes.data != b.codes.data;
+}
+
 void quantize_all(Resources& r, const RowSource& x, View counts,
                   std::span<const QuantizedCopy> copies) {
   if (copies.size() == 2 && (quantize_both(r, x, counts, copies[0], copies[1]) ||
                              quantize_both(r, x, counts, copies[1], copies[0]))) {
     return;
   }
-  for (const QuantizedCopy& c : copies) quantize_rows(r, x, counts, c.codes, c.how);
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    const QuantizedCopy& c = copies[i];
+    const bool two = i + 1 < copies.size() && same_codes(c, copies[i + 1]);
+    quantize_rows(r, x, counts, c.codes, c.how, two ? copies[++i].codes : View{});
+  }
 }
 
 }  // namespace

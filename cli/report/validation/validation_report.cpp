@@ -75,10 +75,9 @@ std::string validation_markdown(const std::vector<ComparedRun>& rows, const Summ
       "# Predicted against published\n\n"
       "Written by `pleat validate --recipes --out docs/VALIDATION.md`. The rows with their sources "
       "are in "
-      "`configs/validation/`; `pleat validate` prints each with its error. Nothing on this page "
-      "was run on a GPU by this "
-      "project. What the figures do not cover, and what has not been measured for want of a GPU, "
-      "is in "
+      "`configs/validation/`; `pleat validate` prints each with its error. The runs are published "
+      "ones, not this project's. "
+      "What the figures do not cover, and what a GPU has measured here, is in "
       "[validation-notes.md](validation-notes.md).\n\n";
   for (const Section& section : summary_sections(rows, s)) text += as_markdown(section);
   return text;

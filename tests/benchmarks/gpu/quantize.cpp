@@ -5,6 +5,8 @@
 // before its first code, and a norm its whole row.
 #include <fmt/core.h>
 
+#include <vector>
+
 #include "kernels/cuda/narrow_layout.hpp"
 #include "kernels/cuda/resources.hpp"
 #include "tests/benchmarks/gpu/codes.hpp"
@@ -33,7 +35,7 @@ void quantise(Bench& b, std::int64_t rows, std::int64_t cols) {
 }
 
 // Both copies that a product's operand needs, by themselves and with what makes the numbers. Blocks
-// within rows and within columns are made in one pass, one scale a matrix in two passes a copy.
+// within rows and within columns are made in one pass, one scale a matrix in two.
 void fused(Bench& b, std::int64_t rows, std::int64_t cols) {
   struct Kind {
     const char* name;
@@ -42,7 +44,7 @@ void fused(Bench& b, std::int64_t rows, std::int64_t cols) {
   };
   for (const Kind& kind : {Kind{"1x128 and 128x1", kRows, kColumns, 1},
                            Kind{"1x32 and 32x1", kMicroRows, kMicroColumns, 1},
-                           Kind{"tensor twice", kTensor, kTensor, 4}}) {
+                           Kind{"tensor twice", kTensor, kTensor, 2}}) {
     b.attempt("quantize both", kind.name, [&] {
       Codes codes(b);
       const View x = b.random(DType::bf16, rows, cols), more = b.random(DType::bf16, rows, cols);
@@ -72,6 +74,27 @@ void fused(Bench& b, std::int64_t rows, std::int64_t cols) {
   }
 }
 
+// One scale a group of equal size, to one copy and to both, as operands of experts' products are
+// made; what is read twice counts twice.
+void grouped(Bench& b, std::int64_t rows, std::int64_t cols, std::int64_t groups,
+             const Quantization& q) {
+  const char* const name = q.format == SmallFloat::e5m2 ? "E5M2" : "E4M3";
+  const std::string shape = fmt::format("{}x{} bf16, {} groups, {}", rows, cols, groups, name);
+  b.attempt("quantize by group", shape, [&] {
+    Codes codes(b);
+    const std::vector<std::int32_t> sizes(static_cast<std::size_t>(groups),
+                                          static_cast<std::int32_t>(rows / groups));
+    const View x = b.random(DType::bf16, rows, cols), counts = b.i32(sizes);
+    const QuantizedCopy copies[] = {{codes.of(rows, cols, q, counts), q},
+                                    {codes.of(rows, cols, q, counts), q}};
+    const auto n = static_cast<double>(rows * cols);
+    b.memory_bound("quantize by group", shape, 5 * n, "2B*2x+1B*y",
+                   [&] { b.kernels().quantize(x, counts, copies[0].codes, q); }, 3 * n);
+    b.memory_bound("quantize both by group", shape, 6 * n, "2B*2x+1B*2y",
+                   [&] { b.kernels().quantize_copies(x, counts, copies); }, 4 * n);
+  });
+}
+
 // What a product does with codes whose K is not contiguous.
 void transposed(Bench& b, std::int64_t rows, std::int64_t cols) {
   cuda::Resources resources(b.device(), 0);
@@ -96,6 +119,10 @@ void quantizing(Bench& b) {
   quantise(b, 32768, 7168);
   fused(b, 65536, 4096);
   fused(b, 32768, 7168);
+  grouped(b, 16384, 28672, 8, kGradient);
+  grouped(b, 16384, 4096, 8, kTensor);
+  grouped(b, 131072, 2048, 128, kTensor);
+  grouped(b, std::int64_t{8} * 28672, 4096, 8, kTensor);  // weights
   b.attempt("transpose codes", "", [&] { transposed(b, 65536, 4096); });
   b.attempt("transpose codes", "", [&] { transposed(b, 65536, 14336); });
 }

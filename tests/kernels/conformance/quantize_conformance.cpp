@@ -137,6 +137,37 @@ TEST_P(KernelConformance, QuantizeMatchesTheReferenceBitByBit) {
   set_shift(0);
 }
 
+// Groups that begin and end anywhere in what a thread block goes through, and groups of several.
+TEST_P(KernelConformance, QuantizeGroupsOfManyThreadBlocks) {
+  const std::int64_t rows = 301, cols = 384;
+  const Matrix x = awkward(rows, cols, 3, true);
+  for (const std::vector<std::int32_t>& sizes :
+       {std::vector<std::int32_t>{}, {0, 1, 2, 131, 0, 3, 164}, {86, 86, 0, 129}}) {
+    for (const SmallFloat format : {SmallFloat::e4m3, SmallFloat::e5m2}) {
+      const Quantization q{.format = format};
+      const Reference want = quantized(x, sizes, DType::fp8, q);
+      for (const DType floats : {DType::fp32, DType::bf16}) {
+        SCOPED_TRACE(testing::Message() << sizes.size() << " groups, " << name_of(floats));
+        set_floats(floats);
+        const View counts = sizes.empty() ? none() : in_i32(sizes, 1, std::ssize(sizes));
+        const QuantizedCopy copies[] = {{out_codes(DType::fp8, rows, cols), q},
+                                        {out_codes(DType::fp8, rows, cols), q}};
+        const View from = in(x);
+        k().quantize_copies(from, counts, copies);
+        k().quantize_copies(from, counts, copies);  // scales have their memory already
+        for (const QuantizedCopy& copy : copies) {
+          k().read_scales(copy.codes);
+          ASSERT_EQ(get_codes(copy.codes), want.codes);
+          ASSERT_EQ(copy.codes.scales->block_of_row, want.scales.block_of_row);
+          ASSERT_EQ(bits(copy.codes.scales->scales), bits(want.scales.scales));
+          ASSERT_EQ(bits(copy.codes.scales->group_scales), bits(want.scales.group_scales));
+        }
+      }
+    }
+  }
+  set_floats(DType::fp32);
+}
+
 // Scales follow from the amax of before, and the own one is kept: of each group, where it is
 // larger.
 TEST_P(KernelConformance, DelayedScalingTakesThePastAmax) {
@@ -144,7 +175,11 @@ TEST_P(KernelConformance, DelayedScalingTakesThePastAmax) {
     std::int64_t rows, cols;
     std::vector<std::int32_t> counts;
   };
-  for (const Case& c : {Case{3, 7, {}}, {33, 128, {}}, {5, 160, {2, 0, 3}}, {9, 36, {4, 5, 0}}}) {
+  for (const Case& c : {Case{3, 7, {}},
+                        {33, 128, {}},
+                        {5, 160, {2, 0, 3}},
+                        {9, 36, {4, 5, 0}},
+                        {150, 320, {70, 80}}}) {
     for (const SmallFloat format : {SmallFloat::e4m3, SmallFloat::e5m2}) {
       for (const DType floats : {DType::fp32, DType::bf16}) {
         SCOPED_TRACE(testing::Message() << c.rows << 'x' << c.cols << ' ' << name_of(floats));
