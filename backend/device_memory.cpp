@@ -42,6 +42,15 @@ std::int64_t communicators(const Program& program, const StageProgram& stage) {
   return count + (stages > 2 ? 4 : stages > 1 ? 2 : 0);
 }
 
+// What a backward pass by runs of queries keeps (kernels/cuda/attention_runs.cpp): scores of a run,
+// and gradients in bf16 and in fp32, of queries of a run, of keys and values of a sequence.
+std::int64_t bytes_of_runs(const ScoreGradients& s, std::int64_t head_dim, std::int64_t v_dim) {
+  const ScoreGradients run{1, s.heads, s.groups, rows_at_once(s), s.keys};
+  const std::int64_t value_dim = v_dim > 0 ? v_dim : head_dim;
+  return score_bytes(run, heads_at_once(run)) +
+         6 * (run.rows * s.heads * head_dim + s.keys * s.groups * (head_dim + value_dim));
+}
+
 // The largest workspace of a backward pass of attention in bf16. With context parallelism a rank's
 // queries meet as many keys at a time.
 std::int64_t scores(const Program& program, const StageProgram& stage) {
@@ -55,7 +64,9 @@ std::int64_t scores(const Program& program, const StageProgram& stage) {
       const OpAttributes& a = op.attr;
       const std::int64_t rows = program.workload.seq_len / ring;
       const ScoreGradients s{a.batch, a.heads, mla ? a.heads : a.kv_groups, rows, rows};
-      most = std::max(most, score_bytes(s, heads_at_once(s)));
+      most = std::max(most, !mla && ring == 1 && goes_in_runs(s)
+                                ? bytes_of_runs(s, a.head_dim, a.v_dim)
+                                : score_bytes(s, heads_at_once(s)));
     }
   }
   return most;

@@ -3,6 +3,7 @@
 // Attention of the interface: cuDNN for bf16 where it can, our own kernels for the rest.
 #include "core/diagnostics.hpp"
 #include "kernels/cuda/cuda_kernels.hpp"
+#include "kernels/cuda/cudnn_sdpa.hpp"
 #include "kernels/cuda/flash.hpp"
 #include "kernels/cuda/fused_attention.hpp"
 #include "kernels/cuda/implementation.hpp"
@@ -73,7 +74,15 @@ void CudaKernels::attention_bwd(View d_o, View qkv, View o, View lse, View dqkv,
   PLEAT_ASSERT(d_o.rows == o.rows && d_o.cols == o.cols);
   PLEAT_ASSERT(dqkv.rows == qkv.rows && dqkv.cols == qkv.cols);
   if (qkv.rows == 0) return;
-  if (taken(fused_ != nullptr && fused_->backward(d_o, qkv, o, lse, dqkv, s))) return;
+  const auto in_runs = [&] {
+    const ScoreGradients scores = cuda::scores_of(s);
+    return goes_in_runs(scores, cuda::most_group_bytes) &&
+           cuda::backward_in_runs(*fused_, *resources_, *this, d_o, qkv, o, lse, dqkv, s,
+                                  rows_at_once(scores, cuda::most_score_bytes));
+  };
+  if (taken(fused_ != nullptr && (fused_->backward(d_o, qkv, o, lse, dqkv, s) || in_runs()))) {
+    return;
+  }
   const cuda::FlashProblem to = cuda::flash_problem(dqkv, s);
   cuda::flash_backward(*resources_, cuda::flash_problem(qkv, s), by_head(d_o, s.value_dim()),
                        by_head(o, s.value_dim()), lse,

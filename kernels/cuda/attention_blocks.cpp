@@ -4,21 +4,11 @@
 
 #include "core/diagnostics.hpp"
 #include "kernels/cuda/flash.hpp"
+#include "kernels/cuda/head_rows.hpp"
 #include "kernels/cuda/visible_keys.hpp"
 
 namespace pleat::cuda {
 namespace {
-
-View rows_of(View v, std::int64_t first, std::int64_t rows) {
-  v.data = v.at(first * v.cols);
-  v.rows = rows;
-  return v;
-}
-
-HeadColumns rows_of(HeadColumns c, std::int64_t first, std::int64_t rows) {
-  c.x = rows_of(c.x, first, rows);
-  return c;
-}
 
 // The rows that a run's block has of operands.
 struct Run {
@@ -29,12 +19,12 @@ struct Run {
         first_key(run * (p.k[0].x.rows / p.batch) + b.first_key),
         keys(b.keys) {}
   [[nodiscard]] HeadColumns queries(const HeadColumns& c) const {
-    return rows_of(c, first_row, rows);
+    return row_range(c, first_row, rows);
   }
   [[nodiscard]] HeadColumns of_keys(const HeadColumns& c) const {
-    return rows_of(c, first_key, keys);
+    return row_range(c, first_key, keys);
   }
-  [[nodiscard]] View lse(View all) const { return rows_of(all, first_row, rows); }
+  [[nodiscard]] View lse(View all) const { return row_range(all, first_row, rows); }
 };
 
 AttentionBlock block_of(const AttentionPiece& p, const Run& run, bool causal) {

@@ -12,6 +12,7 @@
 #include "kernels/cuda/implementation.hpp"
 #include "kernels/cuda/narrow_heads.hpp"
 #include "kernels/cuda/visible_keys.hpp"
+#include "kernels/score_gradients.hpp"
 
 namespace pleat::cuda {
 namespace {
@@ -37,6 +38,7 @@ class CudnnAttention final : public FusedAttention {
 
   bool backward(View d_o, View qkv, View o, View lse, View dqkv, const AttentionShape& s) override {
     if (!all_bf16(d_o, qkv, o, dqkv) || !fits(s)) return false;
+    if (library_.deterministic() && goes_in_runs(scores_of(s), most_group_bytes)) return false;
     const SdpaShape shape = some_heads(shape_of(s, true));
     const std::int64_t bytes = library_.prepare(shape);
     if (bytes < 0) return false;

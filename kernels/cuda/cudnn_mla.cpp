@@ -9,8 +9,6 @@
 
 namespace pleat::cuda {
 
-std::int64_t most_score_bytes = kMostScoreBytes;
-
 std::int64_t heads_at_once(const SdpaShape& s, bool deterministic) {
   if (!deterministic || !s.backward) return s.heads;
   return pleat::heads_at_once({s.batch, s.heads, s.groups, s.seq, s.key_count()}, most_score_bytes);

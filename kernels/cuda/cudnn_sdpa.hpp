@@ -9,6 +9,7 @@
 #include <string>
 
 #include "kernels/cuda/resources.hpp"
+#include "kernels/score_gradients.hpp"
 
 namespace pleat::cuda {
 
@@ -47,8 +48,9 @@ inline constexpr std::int64_t kFactorStep = 4;  // floats
 [[nodiscard]] std::string description(const SdpaShape&);
 
 // Heads that a pass takes at once: all but of a deterministic backward one
-// (kernels/score_gradients.hpp), with kMostScoreBytes unless a test asks for less.
-extern std::int64_t most_score_bytes;
+// (kernels/score_gradients.hpp), with kMostScoreBytes and kMostGroupBytes unless a test asks for
+// less.
+inline std::int64_t most_score_bytes = kMostScoreBytes, most_group_bytes = kMostGroupBytes;
 [[nodiscard]] std::int64_t heads_at_once(const SdpaShape&, bool deterministic);
 
 struct SdpaPointers {

@@ -132,7 +132,7 @@ struct Walk {
 // The mean group's order, which is that of all: they are one launch.
 template <class I, class Scheduler>
 void set_raster(Scheduler& scheduler, Products::Grouping grouping, std::int64_t groups,
-                std::int64_t m, std::int64_t n, Walk walk) {
+                std::int64_t m, std::int64_t n, Walk walk = {}) {
   using Order = decltype(scheduler.raster_order);
   const std::int64_t rows = grouping == Products::Grouping::rows ? m / groups : m;
   const Raster raster = raster_of(rows, n, cute::size<0>(typename I::Tile{}),

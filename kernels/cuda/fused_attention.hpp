@@ -8,6 +8,7 @@
 
 #include "kernels/cuda/resources.hpp"
 #include "kernels/kernel_set.hpp"
+#include "kernels/score_gradients.hpp"
 
 namespace pleat::cuda {
 
@@ -59,5 +60,16 @@ class FusedAttention {
 [[nodiscard]] bool backward_blocks(FusedAttention&, Resources&, KernelSet& kernels,
                                    const AttentionPiece&, HeadColumns d_o, HeadColumns o, View lse,
                                    const AttentionPieceGradient&);
+
+[[nodiscard]] inline ScoreGradients scores_of(const AttentionShape& s) {
+  return {s.batch, s.heads, s.kv_groups, s.seq, s.seq};
+}
+// KernelSet::attention_bwd where the gradients of scores are too large to keep (goes_in_runs):
+// `rows` queries at a time, against the keys before them and those on the diagonal. Gradients are
+// added up in fp32, keys' and values' over the runs in their order: the same bits every time. False
+// if the library has no kernel for it; some of dqkv may have been written then.
+[[nodiscard]] bool backward_in_runs(FusedAttention&, Resources&, KernelSet& kernels, View d_o,
+                                    View qkv, View o, View lse, View dqkv, const AttentionShape&,
+                                    std::int64_t rows);
 
 }  // namespace pleat::cuda

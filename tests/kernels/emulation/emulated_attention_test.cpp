@@ -65,6 +65,38 @@ TEST_P(EmulatedHeads, HeadsInGroups) {
       1 + (GetParam() ? kGroups : 1));
 }
 
+// 16 GB of scores for eight heads that share a key at 32,768 tokens: runs of 2,048 queries.
+TEST(EmulatedAttention, RunsOfQueriesWhereHeadsThatShareAKeyHaveTooManyScores) {
+  ScoreGradients s{.batch = 1, .heads = 64, .groups = 8, .rows = 32768, .keys = 32768};
+  EXPECT_TRUE(goes_in_runs(s));
+  EXPECT_EQ(rows_at_once(s), 2048);
+  s.rows = s.keys = 16384;  // 4 GiB
+  EXPECT_FALSE(goes_in_runs(s));
+  s.batch = 2;
+  EXPECT_TRUE(goes_in_runs(s));
+  EXPECT_EQ(rows_at_once(s), 4096);
+}
+
+TEST(EmulatedAttention, RunsOfQueriesHaveTheGradientsOfAllAtOnce) {
+  const std::int64_t seq = 300, rows = kBatch * seq;  // two runs of 128 and one of 44
+  const AttentionShape s{kBatch, seq, kHeads, kGroups, kHead, 0.3};
+  const std::int64_t scores = cuda::most_score_bytes, group = cuda::most_group_bytes;
+  cuda::most_score_bytes = cuda::most_group_bytes = 1;
+  expect_like_our_own(
+      [&](KernelSet& k) {
+        Numbers qkv(rows, s.columns(), 1), d_o(rows, kHeads * kHead, 2), o(rows, kHeads * kHead, 3);
+        Numbers dqkv(rows, s.columns(), 4);
+        std::vector<float> lse(static_cast<std::size_t>(rows * kHeads));
+        const View stats{lse.data(), DType::fp32, rows, kHeads};
+        k.attention(qkv.view, o.view, stats, s);
+        k.attention_bwd(d_o.view, qkv.view, o.view, stats, dqkv.view, s);
+        return std::vector{o.matrix(), dqkv.matrix()};
+      },
+      1 + static_cast<int>(kBatch * kGroups * 5));  // five blocks of a sequence
+  cuda::most_score_bytes = scores;
+  cuda::most_group_bytes = group;
+}
+
 TEST_P(EmulatedHeads, Mla) {
   const MlaShape s{.batch = kBatch, .seq = kSeq, .heads = kHeads, .nope = kNope, .rope = kRope,
                    .v = kValue, .kv_lora = kLora, .scale = 0.25};

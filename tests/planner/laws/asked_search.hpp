@@ -48,7 +48,7 @@ inline Problem problem_of(const PlanDocument& d) {
   Problem p{d.model, load_cluster(d.cluster), d.workload, {}};
   const auto found = find_usual_profile(d.cluster, d.runtime);
   p.profile =
-      found ? found->profile : datasheet_profile(p.cluster.name, p.cluster.tiers.size(), d.runtime);
+      found ? found->profile : datasheet_profile(p.cluster, d.runtime);
   return p;
 }
 

@@ -37,7 +37,7 @@ Shipped shipped(const char* model, const char* cluster, int gpus, std::int64_t s
   s.workload.global_batch = batch;
   s.profile = runtime == Runtime::megatron
                   ? load_profile(std::string(cluster) + "-megatron")
-                  : datasheet_profile(s.cluster.name, s.cluster.tiers.size(), runtime);
+                  : datasheet_profile(s.cluster, runtime);
   s.config.gpus = gpus;
   s.config.threads = 2;
   s.config.runtime = runtime;
