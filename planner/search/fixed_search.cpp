@@ -32,7 +32,7 @@ constexpr std::size_t kDiving = 8;   // of them of each depth, in rounds that di
 constexpr int kDivingRounds = 256, kDiveEvery = 16;  // the first rounds dive, later every so many
 // Rounds after which the search looks for good plans, and looks closer unless the smallest bound is
 // so near to the best plan: it will end soon.
-constexpr int kLookRound = 32, kCloserRound = 128;
+constexpr int kLookRound = 32, kCloserRound = 96;
 constexpr double kFarFromEnd = 0.9;
 constexpr int kFirstRounds = 256;  // for the grids of good plans
 constexpr std::size_t kMoreLooked = 3;  // meshes, beside as many as are listed

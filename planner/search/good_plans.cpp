@@ -14,6 +14,7 @@ constexpr std::size_t kMeshes = 48;  // of a list, with all memory choices
 // a mesh's memory choices.
 constexpr std::size_t kFirst = 32, kOfBest = 32, kFavourites = 6, kChoices = 6;
 constexpr int kOfMesh = 2, kOfDegrees = 4;  // of the first
+constexpr int kAttempts = 3;                // with memory choices of the same meshes
 constexpr int kRounds = 2;                  // of settings and memory choices in turn
 constexpr int kNearRounds = 3;  // of meshes near the best plans
 constexpr std::size_t kNearTo = 4;  // so many of them
@@ -97,10 +98,22 @@ GoodPlans::Settings GoodPlans::price_settings() {
   return favourites;
 }
 
+// Where bounds let choices through that do not fit, leaner ones of the same meshes are tried.
 void GoodPlans::price_meshes(const std::vector<BoundedNode>& meshes, bool leanest) {
-  price(some_of_each(tree_, fitting_choices(first_of(meshes), leanest, 4 * kOfMesh), kOfMesh,
-                     kOfDegrees),
-        kFirst);
+  std::vector<BoundedNode> left = first_of(meshes);
+  for (int attempt = 0; attempt < kAttempts && !left.empty(); ++attempt) {
+    const auto before = excess_;
+    const auto fitting = price(some_of_each(tree_, fitting_choices(left, leanest, 4 * kOfMesh),
+                                            kOfMesh, kOfDegrees),
+                               kFirst);
+    std::erase_if(left, [&](const BoundedNode& b) {
+      const bool fits = std::ranges::any_of(
+          fitting, [&](const auto& f) { return f.first.mesh == b.node.mesh; });
+      const auto known = before.find(b.node.mesh);
+      return fits || usable_of(b.node.mesh) ==
+                         usable_ - (known == before.end() ? 0 : known->second);
+    });
+  }
 }
 
 void GoodPlans::price_choices() {
@@ -135,7 +148,9 @@ std::vector<BoundedNode> GoodPlans::those_that_fit(const std::vector<Node>& node
       list[i].bounds = {std::max(list[i].bounds.step, own.step), own.peak_bytes};
     }
   });
-  std::erase_if(list, [&](const BoundedNode& b) { return b.bounds.peak_bytes > usable_; });
+  std::erase_if(list, [&](const BoundedNode& b) {
+    return b.bounds.peak_bytes > usable_of(b.node.mesh);
+  });
   sort_by_time(list);
   return list;
 }
@@ -149,7 +164,7 @@ std::vector<BoundedNode> GoodPlans::fitting_choices(const std::vector<BoundedNod
     const Node& mesh = meshes[i].node;
     const auto bounds = opener_.bounds().by_choice(mesh, kAnyTime);
     Choices choices;
-    collect(0, *bounds, choices);
+    collect(0, *bounds, usable_of(mesh.mesh), choices);
     for (auto& [way, m] : choices) {
       const int leanest_of_way = tree_.ways_as_needed.choices[static_cast<std::size_t>(m)].most;
       if (leanest && leanest_of_way >= 0) m = leanest_of_way;
@@ -167,9 +182,10 @@ std::vector<BoundedNode> GoodPlans::fitting_choices(const std::vector<BoundedNod
 }
 
 // The first choices that fit, of each way to recompute and place of the optimizer's state.
-void GoodPlans::collect(int choice, const std::vector<PlanBounds>& bounds, Choices& found) const {
-  if (bounds[static_cast<std::size_t>(choice)].peak_bytes > usable_) {
-    for (const std::int16_t m : tree_.memory.below(choice)) collect(m, bounds, found);
+void GoodPlans::collect(int choice, const std::vector<PlanBounds>& bounds, std::int64_t usable,
+                        Choices& found) const {
+  if (bounds[static_cast<std::size_t>(choice)].peak_bytes > usable) {
+    for (const std::int16_t m : tree_.memory.below(choice)) collect(m, bounds, usable, found);
     return;
   }
   const auto& way = tree_.ways_as_needed.choices[static_cast<std::size_t>(choice)];
@@ -183,8 +199,15 @@ std::vector<std::pair<Node, Seconds>> GoodPlans::price(const std::vector<Bounded
   workers_.for_each(all.size(), [&](std::size_t i) { all[i] = opener_.price_one(list[i].node); });
   priced_ += static_cast<std::int64_t>(all.size());
   std::vector<std::pair<Node, Seconds>> fitting;
-  for (Priced& priced : all) {
-    if (!priced.fits) continue;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Priced& priced = all[i];
+    if (!priced.fits) {
+      if (const std::int64_t bound = list[i].bounds.peak_bytes; bound > 0) {
+        std::int64_t& excess = excess_[priced.node.mesh];
+        excess = std::max(excess, priced.estimate.peak_bytes() - bound);
+      }
+      continue;
+    }
     fitting.emplace_back(priced.node, value_of(priced.estimate, tree_.config.robust));
     enter({priced.node, std::move(priced.estimate)});
   }

@@ -52,7 +52,8 @@ class GoodPlans {
   [[nodiscard]] std::vector<BoundedNode> fitting_choices(const std::vector<BoundedNode>& meshes,
                                                          bool leanest, std::size_t most);
   using Choices = std::map<std::pair<std::size_t, StatePlace>, int>;  // by recompute way and state
-  void collect(int choice, const std::vector<PlanBounds>& bounds, Choices& found) const;
+  void collect(int choice, const std::vector<PlanBounds>& bounds, std::int64_t usable,
+               Choices& found) const;
   [[nodiscard]] std::vector<BoundedNode> those_that_fit(const std::vector<Node>&);
   std::vector<std::pair<Node, Seconds>> price(const std::vector<BoundedNode>&, std::size_t most);
   void enter(GoodPlan);
@@ -64,7 +65,15 @@ class GoodPlans {
   NodeOpener& opener_;
   Workers& workers_;
   SampledMeshes meshes_;
+  // What bounds may come to, so that a plan fits, going by those that were priced.
+  [[nodiscard]] std::int64_t usable_of(std::int32_t mesh) const {
+    const auto known = excess_.find(mesh);
+    return usable_ - (known == excess_.end() ? 0 : known->second);
+  }
+
   std::int64_t usable_;
+  // By mesh: by how much peaks were above their bounds, of plans that did not fit.
+  std::map<std::int32_t, std::int64_t> excess_;
   std::size_t many_;
   bool closer_ = false;          // bounds are of settings' own layers
   std::vector<GoodPlan> found_;  // of each mesh, best first

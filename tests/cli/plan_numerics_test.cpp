@@ -180,8 +180,10 @@ TEST(PlanNumerics, CapacityTakesTheModeToo) {
     EXPECT_EQ(run.exit_code, 0) << run.err;
     return run.out;
   };
-  EXPECT_THAT(plan_of({}), Not(HasSubstr("grads=bf16")));
-  EXPECT_THAT(plan_of({"--numerics", "recipe"}), HasSubstr("grads=bf16"));
+  // Which recipe's a short search finds best is not certain.
+  const auto of_recipes = testing::AnyOf(HasSubstr("grads=bf16"), HasSubstr("exp-avg=bf16"));
+  EXPECT_THAT(plan_of({}), Not(of_recipes));
+  EXPECT_THAT(plan_of({"--numerics", "recipe"}), of_recipes);
   expect_numerics_refused(job + Words{"--numerics", "all"}, "--numerics: 'all' is no mode");
 }
 
