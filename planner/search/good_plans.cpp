@@ -102,17 +102,19 @@ GoodPlans::Settings GoodPlans::price_settings() {
 void GoodPlans::price_meshes(const std::vector<BoundedNode>& meshes, bool leanest) {
   std::vector<BoundedNode> left = first_of(meshes);
   for (int attempt = 0; attempt < kAttempts && !left.empty(); ++attempt) {
-    const auto before = excess_;
+    std::vector<std::int64_t> usable_before;
+    for (const BoundedNode& b : left) usable_before.push_back(usable_of(b.node.mesh));
     const auto fitting = price(some_of_each(tree_, fitting_choices(left, leanest, 4 * kOfMesh),
                                             kOfMesh, kOfDegrees),
                                kFirst);
-    std::erase_if(left, [&](const BoundedNode& b) {
-      const bool fits = std::ranges::any_of(
-          fitting, [&](const auto& f) { return f.first.mesh == b.node.mesh; });
-      const auto known = before.find(b.node.mesh);
-      return fits || usable_of(b.node.mesh) ==
-                         usable_ - (known == before.end() ? 0 : known->second);
-    });
+    std::vector<BoundedNode> again;  // what has become known of them allows leaner choices
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      const std::int32_t mesh = left[i].node.mesh;
+      const bool fits =
+          std::ranges::any_of(fitting, [&](const auto& f) { return f.first.mesh == mesh; });
+      if (!fits && usable_of(mesh) < usable_before[i]) again.push_back(left[i]);
+    }
+    left = std::move(again);
   }
 }
 

@@ -57,6 +57,11 @@ class GoodPlans {
   [[nodiscard]] std::vector<BoundedNode> those_that_fit(const std::vector<Node>&);
   std::vector<std::pair<Node, Seconds>> price(const std::vector<BoundedNode>&, std::size_t most);
   void enter(GoodPlan);
+  // What bounds may come to, so that a plan fits, going by those that were priced.
+  [[nodiscard]] std::int64_t usable_of(std::int32_t mesh) const {
+    const auto known = excess_.find(mesh);
+    return usable_ - (known == excess_.end() ? 0 : known->second);
+  }
   [[nodiscard]] Seconds value(const GoodPlan& plan) const {
     return value_of(plan.estimate, tree_.config.robust);
   }
@@ -65,12 +70,6 @@ class GoodPlans {
   NodeOpener& opener_;
   Workers& workers_;
   SampledMeshes meshes_;
-  // What bounds may come to, so that a plan fits, going by those that were priced.
-  [[nodiscard]] std::int64_t usable_of(std::int32_t mesh) const {
-    const auto known = excess_.find(mesh);
-    return usable_ - (known == excess_.end() ? 0 : known->second);
-  }
-
   std::int64_t usable_;
   // By mesh: by how much peaks were above their bounds, of plans that did not fit.
   std::map<std::int32_t, std::int64_t> excess_;
