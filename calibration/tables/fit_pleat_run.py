@@ -5,8 +5,8 @@
     python3 calibration/tables/fit_pleat_run.py PLEAT RUN CONFIGS [--fit mixtral|qwen3|bf16|fp8]
 
 PLEAT: the program. RUN: docs/measured/h200-...: traces of training and lines of benchmarks. CONFIGS: the configs folder.
-What belongs to the GPU and its libraries (laws of dense products, collectives, exchange kernels) comes from the
-GPU's Megatron profile. Rates of attention are those of the benchmarks. Fitted are, each by the time of its operations in all
+What belongs to the GPU and its libraries (laws of dense products, collectives) comes from the GPU's Megatron
+profile; DeepEP's rates do not, since Pleat sends its plans' rows by all-to-all. Rates of attention are those of the benchmarks. Fitted are, each by the time of its operations in all
 traces, predicted over measured: the share of the memory's bandwidth that every class of kernels reaches, what grouped
 products reach of dense ones' law, and the clocks under load. Prints the steps, measured and predicted; with --fit only some of
 the runs are fitted to, nothing is kept, and the others are judged. The H100's and the H800's get the H200's constants."""
@@ -36,7 +36,7 @@ KERNELS = {"norm": r"(attn|mlp|final)_norm(\.bwd)?", "head_norm": r"qk_norm(\.bw
            "embedding": r"embedding(\.bwd)?"}
 OTHERS = {"attention": r"attn(\.bwd)?", "dense": r"(qkv|attn_proj|head)(\.dgrad|\.wgrad)?",
           "grouped": r"experts\.fc[12](\.dgrad)?", "wgrad": r"experts\.fc[12]\.wgrad"}
-FROM_THE_GPU = ("gemm", "attention", "collectives", "collective_table", "dispatch", "overlap_efficiency",
+FROM_THE_GPU = ("gemm", "attention", "collectives", "collective_table", "overlap_efficiency",
                 "overlap_efficiency_nccl", "comm_slowdown", "comm_slowdown_of_compute", "sharing_penalty", "nccl_sms",
                 "deepep_sms", "hybridep_sms")
 
@@ -166,7 +166,7 @@ def main():
     profile = start(o.run, json.loads((profiles / f"{MEASURED}-megatron.json").read_text(encoding="utf-8")))
     profile["provenance"] = (
         f"Kernels, grouped products and clocks: fitted to traces of Pleat's training on one H200 ({o.run.name}), rates of "
-        "attention to its benchmarks. Laws of dense products, collectives and exchange kernels: the GPU's Megatron profile's. "
+        "attention to its benchmarks. Laws of dense products and collectives: the GPU's Megatron profile's. "
         "Several GPUs have not run. Written by calibration/tables/fit_pleat_run.py.")
     try:
         for _ in range(ROUNDS):
