@@ -69,9 +69,10 @@ EfficiencyCurve cpu_kernel(KernelClass kernel) {
   return curve;
 }
 
-// Dense products and attention are the libraries' that Megatron has, and on an H200 what moves data
-// reached as much of the bandwidth, too (docs/H200.md). CUTLASS's grouped products are for Hopper
-// alone; elsewhere they are kernels of Pleat's own, slower by an assumption.
+// Dense products and attention are the libraries' that Megatron has. What moves data reached 0.2 to
+// 0.9 of the bandwidth on an H200 (docs/H200.md), around the round numbers. CUTLASS's grouped
+// products are for Hopper alone; elsewhere they are kernels of Pleat's own, slower by an
+// assumption.
 void pleat_on_gpu(Profile& profile) {
   constexpr double kOwnGroups = 0.6;
   for (std::size_t i = 0; i < kKernelClasses; ++i) {

@@ -97,16 +97,6 @@ struct NormRowAt {
   }
 };
 
-// Over kLanes neighbours, a power of two; all lanes of the warp have to call it.
-template <int kLanes>
-__device__ __forceinline__ float lanes_sum(float value) {
-#pragma unroll
-  for (int distance = kLanes / 2; distance > 0; distance /= 2) {
-    value += __shfl_xor_sync(kAllLanes, value, distance);
-  }
-  return value;
-}
-
 // Sums over the threads of a row, to each of them. With a block a row one barrier a sum: the two
 // arrays take turns, and who writes one again has passed the barrier after all had read it.
 template <class Config>

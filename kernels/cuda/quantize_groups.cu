@@ -23,6 +23,17 @@ constexpr int kAtOnce = std::is_same_v<Source, Vec<Bf16Value>> ? 4
                         : std::is_same_v<Source, Vec<float>>   ? 2
                                                                : 1;
 
+// Packs at, at + kStep, …; those from `end` on are the first once more.
+template <class Source>
+__device__ __forceinline__ void load_at_once(const Source& from, std::int64_t at, std::int64_t end,
+                                             Held<Source> (&packs)[kAtOnce<Source>]) {
+#pragma unroll
+  for (int i = 0; i < kAtOnce<Source>; ++i) {
+    const std::int64_t here = at + i * kStep;
+    packs[i].load_wide(from, here < end ? here : at);
+  }
+}
+
 // f(block, first element, last element + 1) for the blocks of the piece that begins at `begin`.
 template <class F>
 __device__ __forceinline__ void for_blocks(const BlockTable& t, std::int64_t begin, F f) {
@@ -65,11 +76,7 @@ __global__ void __launch_bounds__(kThreads)
     typename Pack::Most most;
     for (std::int64_t at = first + threadIdx.x * kPack; at < end; at += kPacks * kStep) {
       Pack packs[kPacks];
-#pragma unroll
-      for (int i = 0; i < kPacks; ++i) {
-        const std::int64_t here = at + i * kStep;
-        packs[i].load_wide(from, here < end ? here : at);  // twice the same does no harm
-      }
+      load_at_once(from, at, end, packs);
 #pragma unroll
       for (int i = 0; i < kPacks; ++i) packs[i].raise(most);
     }
@@ -104,11 +111,7 @@ __global__ void __launch_bounds__(kThreads) encode_groups_kernel(Source from, Gr
     typename Pack::Most most;
     for (std::int64_t at = first + threadIdx.x * kPack; at < end; at += kPacks * kStep) {
       Pack packs[kPacks];
-#pragma unroll
-      for (int i = 0; i < kPacks; ++i) {
-        const std::int64_t here = at + i * kStep;
-        packs[i].load_wide(from, here < end ? here : at);
-      }
+      load_at_once(from, at, end, packs);
 #pragma unroll
       for (int i = 0; i < kPacks; ++i) {
         const std::int64_t here = at + i * kStep;

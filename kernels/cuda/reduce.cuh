@@ -12,13 +12,19 @@ namespace pleat::cuda {
 inline constexpr int kWarp = 32;
 inline constexpr unsigned kAllLanes = 0xffffffffu;
 
-template <class T>
-__device__ __forceinline__ T warp_sum(T value) {
+// Over kLanes neighbours, a power of two; all lanes of the warp have to call it.
+template <int kLanes, class T>
+__device__ __forceinline__ T lanes_sum(T value) {
 #pragma unroll
-  for (int distance = kWarp / 2; distance > 0; distance /= 2) {
+  for (int distance = kLanes / 2; distance > 0; distance /= 2) {
     value += __shfl_xor_sync(kAllLanes, value, distance);
   }
   return value;
+}
+
+template <class T>
+__device__ __forceinline__ T warp_sum(T value) {
+  return lanes_sum<kWarp>(value);
 }
 
 __device__ __forceinline__ float warp_max(float value) {

@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kThreads) merge_pieces_kernel(MergePieces<T> m
   float keep[kMerged], add[kMerged], all[kMerged];
   bool any[kMerged];
 #pragma unroll
-  for (int k = 0; k < kMerged; ++k) {  // lse of both for now
+  for (int k = 0; k < kMerged; ++k) {  // lse of both pieces; their weights below
     const std::int64_t i = first + k * kGroups;
     keep[k] = i < m.heads ? m.lse[i] : -INFINITY;
     add[k] = i < m.heads ? m.other_lse[i] : -INFINITY;
