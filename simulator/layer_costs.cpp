@@ -23,30 +23,27 @@ PassCost summarise(const LayerTimeline& line) {
   return cost;
 }
 
-PassCost price_pass(const LayerProgram& layer, Pass pass, const Binding& expected,
-                    const Binding& capacity, const ClusterView& view, const Profile& profile,
-                    Flops& flops) {
-  const LayerTimeline line = pass_timeline(layer, pass, expected, view, profile);
+PassCost price_pass(const TimedLayer& timed, Pass pass, const Binding& capacity,
+                    const ClusterView& view, const Profile& profile, Flops& flops) {
+  const LayerTimeline line = pass_timeline(timed, pass, view, profile);
   PassCost cost = summarise(line);
   for (const OpCost& op : line.costs) flops += op.flops;
-  const OpBytes bytes = op_bytes(layer, pass, capacity);
+  const OpBytes bytes = op_bytes(timed.layer, pass, capacity);
   cost.memory = memory_along(line.steps, bytes, bytes);
   return cost;
 }
 
 }  // namespace
 
-LayerCosts price(const LayerProgram& layer, const Binding& expected, const Binding& capacity,
-                 const ClusterView& view, const Profile& profile) {
+LayerCosts price(const TimedLayer& timed, const Binding& capacity, const ClusterView& view,
+                 const Profile& profile) {
   LayerCosts costs;
-  costs.forward =
-      price_pass(layer, Pass::forward, expected, capacity, view, profile, costs.flops);
-  costs.backward =
-      price_pass(layer, Pass::backward, expected, capacity, view, profile, costs.flops);
-  if (layer.weight_ops) {
-    const OpBytes bytes = op_bytes(layer, Pass::backward, capacity);
+  costs.forward = price_pass(timed, Pass::forward, capacity, view, profile, costs.flops);
+  costs.backward = price_pass(timed, Pass::backward, capacity, view, profile, costs.flops);
+  if (timed.layer.weight_ops) {
+    const OpBytes bytes = op_bytes(timed.layer, Pass::backward, capacity);
     for (const SlotPart part : {SlotPart::input_gradients, SlotPart::weight_gradients}) {
-      const LayerTimeline line = part_timeline(layer, part, expected, view, profile);
+      const LayerTimeline line = part_timeline(timed, part, view, profile);
       PassCost& cost = part == SlotPart::input_gradients ? costs.input : costs.weight;
       cost = summarise(line);
       cost.memory = memory_along(line.steps, bytes, bytes);
@@ -55,15 +52,27 @@ LayerCosts price(const LayerProgram& layer, const Binding& expected, const Bindi
   return costs;
 }
 
+LayerCosts price(const LayerProgram& layer, const Binding& expected, const Binding& capacity,
+                 const ClusterView& view, const Profile& profile) {
+  return price({layer, price_ops(layer, expected, view, profile)}, capacity, view, profile);
+}
+
+PassCost price_pair(const TimedLayer& forward, const TimedLayer& backward, const PairRows& rows,
+                    const ClusterView& view, const Profile& profile, bool delay_wgrad,
+                    std::optional<Seconds> alone) {
+  const LayerTimeline line = pair_timeline(forward, backward, view, profile, delay_wgrad, alone);
+  PassCost cost = summarise(line);
+  cost.memory = memory_along(line.steps, op_bytes(forward.layer, Pass::forward, rows.forward),
+                             op_bytes(backward.layer, Pass::backward, rows.backward));
+  return cost;
+}
+
 PassCost price_pair(const LayerProgram& forward, const LayerProgram& backward,
                     const PairRows& rows, const ClusterView& view, const Profile& profile,
-                    bool delay_wgrad, std::optional<Seconds> alone) {
-  const LayerTimeline line =
-      pair_timeline(forward, backward, rows, view, profile, delay_wgrad, alone);
-  PassCost cost = summarise(line);
-  cost.memory = memory_along(line.steps, op_bytes(forward, Pass::forward, rows.forward),
-                             op_bytes(backward, Pass::backward, rows.backward));
-  return cost;
+                    bool delay_wgrad) {
+  const PricedLayer f = price_ops(forward, rows.forward, view, profile);
+  const PricedLayer b = price_ops(backward, rows.backward, view, profile);
+  return price_pair({forward, f}, {backward, b}, rows, view, profile, delay_wgrad);
 }
 
 // Chunks and pairs of chunks as sums over their layers.

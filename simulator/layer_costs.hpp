@@ -82,18 +82,24 @@ struct OpCost {
 [[nodiscard]] OpCost price_op(const Op&, const std::vector<Tensor>& tensors, const Binding&,
                               const ClusterView&, const Profile&);
 
+struct TimedLayer;  // priced_ops.hpp: a layer and what its ops take
+
 // Both passes of a layer. Send and recv take no time on a stream: the transfer is an edge of the
 // pipeline (estimate.hpp).
+[[nodiscard]] LayerCosts price(const TimedLayer&, const Binding& capacity, const ClusterView&,
+                               const Profile&);
 [[nodiscard]] LayerCosts price(const LayerProgram&, const Binding& expected,
                                const Binding& capacity, const ClusterView&, const Profile&);
 
 // Forward of one layer paired with the backward of another on two streams, in the order of the pair
 // pass (core/program/passes/pair.hpp): the duration of both together. `alone`: PassCost::streams of
 // the two passes, where they are known.
+[[nodiscard]] PassCost price_pair(const TimedLayer& forward, const TimedLayer& backward,
+                                  const PairRows&, const ClusterView&, const Profile&,
+                                  bool delay_wgrad, std::optional<Seconds> alone = {});
 [[nodiscard]] PassCost price_pair(const LayerProgram& forward, const LayerProgram& backward,
                                   const PairRows&, const ClusterView&, const Profile&,
-                                  bool delay_wgrad = false,
-                                  std::optional<Seconds> alone = {});
+                                  bool delay_wgrad = false);
 
 // Cost of a stage's chunks: each distinct layer priced once, then added up along the chunk.
 

@@ -51,15 +51,33 @@ SharedLayer LayerMemo::program(const LayerVariant& variant, bool keep) {
   if (!keep) return layer;
   const std::lock_guard lock(mutex_);
   kept_.insert(variant);
-  programs_.try_emplace(variant, layer);  // where it was forgotten meanwhile
+  programs_.try_emplace(variant, Compiled{layer, {}});  // where it was forgotten meanwhile
   return layer;
+}
+
+std::shared_ptr<const PricedLayer> LayerMemo::ops(const LayerVariant& variant, int clock,
+                                                  const Profile& profile) {
+  const SharedLayer layer = compiled(variant);
+  const auto known = [&]() -> std::shared_ptr<const PricedLayer>* {
+    const auto found = programs_.find(variant);
+    return found == programs_.end() ? nullptr : &found->second.ops[clock];
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto* ops = known(); ops != nullptr && *ops != nullptr) return *ops;
+  }
+  auto made = std::make_shared<const PricedLayer>(
+      price_ops(layer, rows_.of(layer), view_, profile));
+  const std::lock_guard lock(mutex_);
+  if (auto* ops = known(); ops != nullptr && *ops == nullptr) *ops = made;
+  return made;
 }
 
 SharedLayer LayerMemo::compiled(const LayerVariant& variant) {
   {
     const std::lock_guard lock(mutex_);
     const auto found = programs_.find(variant);
-    if (found != programs_.end()) return found->second;
+    if (found != programs_.end()) return found->second.layer;
   }
   const LayerVariant plain = without_loads(variant);
   SharedLayer made = plain == variant ? SharedLayer(compile_layer(shape_, runtime_, variant))
@@ -70,15 +88,15 @@ SharedLayer LayerMemo::compiled(const LayerVariant& variant) {
   // They are asked for when the program is forgotten.
   std::optional<LayerWeights>& known = prices_[variant].weights;
   if (!known) known = weights;
-  return programs_.try_emplace(variant, std::move(made)).first->second;
+  return programs_.try_emplace(variant, Compiled{std::move(made), {}}).first->second.layer;
 }
 
 const LayerCosts& LayerMemo::costs(const LayerVariant& variant, int clock,
                                    const Profile& profile) {
   return get(variant, &Prices::costs, clock, [&] {
     const SharedLayer layer = program(variant, false);
-    const Binding rows = rows_.of(layer);
-    return price(layer, rows, rows, view_, profile);
+    const std::shared_ptr<const PricedLayer> priced = ops(variant, clock, profile);
+    return price({layer, *priced}, rows_.of(layer), view_, profile);
   });
 }
 
@@ -86,7 +104,10 @@ const LayerWork& LayerMemo::work(const LayerVariant& variant, int clock, const P
                                  bool all) {
   return get(variant, all ? &Prices::work : &Prices::compute, clock, [&] {
     const SharedLayer layer = program(variant, false);
-    return (all ? work_of : compute_of)(layer, rows_.of(layer), view_, profile);
+    const Binding rows = rows_.of(layer);
+    if (!all) return compute_of(layer, rows, view_, profile);
+    const std::shared_ptr<const PricedLayer> priced = ops(variant, clock, profile);
+    return work_of({layer, *priced}, rows, view_, profile);
   });
 }
 
@@ -138,8 +159,10 @@ const PassCost& LayerLibrary::pair(const LayerVariant& forward, const LayerVaria
                           costs(backward, clock, profile).backward.streams;
     const SharedLayer f = memo_of(forward).program(forward, false);
     const SharedLayer b = memo_of(backward).program(backward, false);
-    found->second =
-        price_pair(f, b, {rows_.of(f), rows_.of(b)}, view_, profile, delay_wgrad_, alone);
+    const auto f_ops = memo_of(forward).ops(forward, clock, profile);
+    const auto b_ops = memo_of(backward).ops(backward, clock, profile);
+    found->second = price_pair({f, *f_ops}, {b, *b_ops}, {rows_.of(f), rows_.of(b)}, view_,
+                               profile, delay_wgrad_, alone);
   }
   return found->second;
 }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -16,6 +17,7 @@
 #include "simulator/layer_rows.hpp"
 #include "simulator/layer_work.hpp"
 #include "simulator/plan_key.hpp"
+#include "simulator/priced_ops.hpp"
 
 namespace pleat {
 
@@ -31,6 +33,9 @@ class LayerMemo {
 
   // `keep`: the program stays; otherwise until the next forget().
   [[nodiscard]] SharedLayer program(const LayerVariant&, bool keep);
+  // What its ops take, until its program is forgotten.
+  [[nodiscard]] std::shared_ptr<const PricedLayer> ops(const LayerVariant&, int clock,
+                                                       const Profile&);
   // What is given as a reference stays where it is. `clock` identifies the profile: equal clocks
   // mean equal profiles.
   [[nodiscard]] const LayerCosts& costs(const LayerVariant&, int clock, const Profile&);
@@ -50,6 +55,10 @@ class LayerMemo {
     std::optional<LayerSavings> savings;
     std::optional<LayerWeights> weights;
   };
+  struct Compiled {
+    SharedLayer layer;
+    std::map<int, std::shared_ptr<const PricedLayer>> ops;  // by clock
+  };
   SharedLayer compiled(const LayerVariant&);
   template <class Price, class Make>
   const Price& get(const LayerVariant&, std::optional<Price> Prices::*, const Make&);
@@ -62,7 +71,7 @@ class LayerMemo {
   LocalShape shape_;  // of plan_
   LayerRows rows_;
   std::mutex mutex_;  // of what follows
-  std::unordered_map<LayerVariant, SharedLayer, VariantHash> programs_;
+  std::unordered_map<LayerVariant, Compiled, VariantHash> programs_;
   std::unordered_set<LayerVariant, VariantHash> kept_;
   std::unordered_map<LayerVariant, Prices, VariantHash> prices_;
 };

@@ -7,7 +7,6 @@
 
 #include "core/plan/dispatcher_traits.hpp"
 #include "core/program/graph_scope.hpp"
-#include "core/program/op_graph.hpp"
 #include "core/program/step_walk.hpp"
 #include "simulator/contention.hpp"
 #include "simulator/cost/op_work.hpp"
@@ -48,12 +47,14 @@ bool meets_tensor_parallel(const Op& op, CudaGraph graph) {
   return op.group == Group::tp && is_collective(op.kind) && launched_by_host(op, graph);
 }
 
+// The layers of a forward and of a backward pass; null: there is none.
 struct OpLists {
-  const LayerProgram* forward = nullptr;
-  const LayerProgram* backward = nullptr;
-  [[nodiscard]] const LayerProgram& layer(Pass p) const {
-    return p == Pass::forward ? *forward : *backward;
+  const TimedLayer* forward = nullptr;
+  const TimedLayer* backward = nullptr;
+  [[nodiscard]] const TimedLayer* of(Pass p) const {
+    return p == Pass::forward ? forward : backward;
   }
+  [[nodiscard]] const LayerProgram& layer(Pass p) const { return of(p)->layer; }
 };
 
 const Op& op_of(const PairStep& step, const OpLists& lists) {
@@ -105,8 +106,8 @@ Seconds lost_to_shards(const LayerTimeline& line, const OpLists& lists, Seconds 
 
 // The steps as the streams see them; prices and host times go to `line`.
 std::vector<StreamOp> make_stream_ops(LayerTimeline& line, const OpLists& lists,
-                                      const PairRows& rows, const ClusterView& view,
-                                      const Profile& profile, Seconds& shards) {
+                                      const ClusterView& view, const Profile& profile,
+                                      Seconds& shards) {
   std::vector<StreamOp> ops;
   ops.reserve(line.steps.size());
   line.costs.reserve(line.steps.size());
@@ -115,9 +116,9 @@ std::vector<StreamOp> make_stream_ops(LayerTimeline& line, const OpLists& lists,
   std::int64_t unfused = 0;  // kernels that the host launches beside those
   for (const PairStep& step : line.steps) {
     const Stream stream = on_cpu(view) ? Stream::compute : step.stream;
-    const LayerProgram& layer = lists.layer(step.pass);
-    const Op& op = layer.ops(step.pass)[static_cast<std::size_t>(step.op)];
-    line.costs.push_back(price_op(op, layer.tensors, rows.of(step.pass), view, profile));
+    const Op& op = op_of(step, lists);
+    line.costs.push_back(
+        lists.of(step.pass)->priced.of(step.pass).costs[static_cast<std::size_t>(step.op)]);
     if (launched_by_host(op, view.cuda_graph)) {
       ++launches;
       unfused += op.attr.unfused_kernels;
@@ -135,13 +136,14 @@ std::vector<StreamOp> make_stream_ops(LayerTimeline& line, const OpLists& lists,
     int first_op[2] = {0, 0};  // a part of a pass begins later
     if (!line.steps.empty() && lists.layer(line.steps.front().pass).weight_ops) {
       const PairStep& front = line.steps.front();
-      if (front.pass == Pass::backward && front.op == *lists.backward->weight_ops) {
+      if (front.pass == Pass::backward && front.op == *lists.backward->layer.weight_ops) {
         first_op[1] = front.op;
       }
     }
     for (Pass pass : {Pass::forward, Pass::backward}) {
-      if (lists.layer(pass).ops(pass).empty()) continue;
-      const std::vector<std::vector<int>> deps = dependencies(lists.layer(pass).ops(pass));
+      if (lists.of(pass) == nullptr) continue;
+      const Dependencies& deps = lists.of(pass)->priced.of(pass).after;
+      if (deps.size() == 0) continue;
       std::vector<int> place(deps.size(), -1);  // of the op among the steps
       for (std::size_t i = 0; i < line.steps.size(); ++i) {
         if (line.steps[i].pass != pass) continue;
@@ -163,17 +165,18 @@ std::vector<StreamOp> make_stream_ops(LayerTimeline& line, const OpLists& lists,
   line.host = profile.host_per_op * launches;
   line.host_extra += profile.host_per_launch * static_cast<double>(unfused);
   for (Pass pass : {Pass::forward, Pass::backward}) {
+    if (lists.of(pass) == nullptr) continue;
     line.host += profile.host_per_sharded_weight * sharded_weight_events(lists.layer(pass), pass);
   }
   return ops;
 }
 
-LayerTimeline run(std::vector<PairStep> steps, const OpLists& lists, const PairRows& rows,
-                  const ClusterView& view, const Profile& profile) {
+LayerTimeline run(std::vector<PairStep> steps, const OpLists& lists, const ClusterView& view,
+                  const Profile& profile) {
   LayerTimeline line;
   line.steps = std::move(steps);
   Seconds shards;  // beside compute
-  line.streams = run_streams(make_stream_ops(line, lists, rows, view, profile, shards));
+  line.streams = run_streams(make_stream_ops(line, lists, view, profile, shards));
   if (shards > Seconds(0)) line.lost_to_shards = lost_to_shards(line, lists, shards, profile);
   return line;
 }
@@ -188,9 +191,8 @@ std::vector<PairStep> steps_of(const LayerProgram& layer, Pass pass) {
   return steps;
 }
 
-OpLists lists_of(const LayerProgram& layer, Pass pass) {
-  static const LayerProgram kNothing;
-  return pass == Pass::forward ? OpLists{&layer, &kNothing} : OpLists{&kNothing, &layer};
+OpLists lists_of(const TimedLayer& timed, Pass pass) {
+  return pass == Pass::forward ? OpLists{&timed, nullptr} : OpLists{nullptr, &timed};
 }
 
 // A third of the layer's host time forward, two thirds backward.
@@ -218,14 +220,12 @@ Seconds busy_of_pass(const LayerProgram& layer, Pass pass, const ClusterView& vi
 
 }  // namespace
 
-PassOps pass_ops(const LayerProgram& layer, Pass pass, const Binding& binding,
-                 const ClusterView& view, const Profile& profile) {
+std::vector<StreamOp> stream_ops(const TimedLayer& timed, Pass pass, const ClusterView& view,
+                                 const Profile& profile) {
   LayerTimeline line;
-  line.steps = steps_of(layer, pass);
+  line.steps = steps_of(timed.layer, pass);
   Seconds shards;
-  std::vector<StreamOp> ops =
-      make_stream_ops(line, lists_of(layer, pass), binding, view, profile, shards);
-  return {std::move(line.costs), std::move(ops)};
+  return make_stream_ops(line, lists_of(timed, pass), view, profile, shards);
 }
 
 Seconds host_of_pass(const LayerProgram& layer, Pass pass, const ClusterView& view,
@@ -244,40 +244,39 @@ Seconds host_of_pass(const LayerProgram& layer, Pass pass, const ClusterView& vi
   return Seconds(0);
 }
 
-LayerTimeline pass_timeline(const LayerProgram& layer, Pass pass, const Binding& binding,
-                            const ClusterView& view, const Profile& profile) {
-  LayerTimeline line = run(steps_of(layer, pass), lists_of(layer, pass), binding, view, profile);
-  line.host += busy_of_pass(layer, pass, view, profile);
-  line.host_extra += host_of_pass(layer, pass, view, profile);
+LayerTimeline pass_timeline(const TimedLayer& timed, Pass pass, const ClusterView& view,
+                            const Profile& profile) {
+  LayerTimeline line = run(steps_of(timed.layer, pass), lists_of(timed, pass), view, profile);
+  line.host += busy_of_pass(timed.layer, pass, view, profile);
+  line.host_extra += host_of_pass(timed.layer, pass, view, profile);
   return line;
 }
 
-LayerTimeline part_timeline(const LayerProgram& layer, SlotPart part, const Binding& binding,
-                            const ClusterView& view, const Profile& profile) {
+LayerTimeline part_timeline(const TimedLayer& timed, SlotPart part, const ClusterView& view,
+                            const Profile& profile) {
+  const LayerProgram& layer = timed.layer;
   std::vector<PairStep> steps;
   const OpRange range = ops_of(layer, {Pass::backward, {}, {}, false, part});
   for (std::size_t i = range.begin; i < range.end; ++i) {
     steps.push_back({Pass::backward, static_cast<int>(i), layer.backward[i].stream});
   }
-  static const LayerProgram kNothing;
-  LayerTimeline line = run(std::move(steps), {&kNothing, &layer}, binding, view, profile);
+  LayerTimeline line = run(std::move(steps), lists_of(timed, Pass::backward), view, profile);
   line.host_extra += host_of_pass(layer, Pass::backward, view, profile) * 0.5;
   return line;
 }
 
-LayerTimeline pair_timeline(const LayerProgram& forward, const LayerProgram& backward,
-                            const PairRows& rows, const ClusterView& view,
-                            const Profile& profile, bool delay_wgrad,
+LayerTimeline pair_timeline(const TimedLayer& forward, const TimedLayer& backward,
+                            const ClusterView& view, const Profile& profile, bool delay_wgrad,
                             std::optional<Seconds> alone) {
-  LayerTimeline line = run(pair_layers(forward, backward, delay_wgrad), {&forward, &backward},
-                           rows, view, profile);
-  line.host += busy_of_pass(forward, Pass::forward, view, profile) +
-               busy_of_pass(backward, Pass::backward, view, profile);
-  line.host_extra += host_of_pass(forward, Pass::forward, view, profile) +
-                     host_of_pass(backward, Pass::backward, view, profile);
+  LayerTimeline line = run(pair_layers(forward.layer, backward.layer, delay_wgrad),
+                           {&forward, &backward}, view, profile);
+  line.host += busy_of_pass(forward.layer, Pass::forward, view, profile) +
+               busy_of_pass(backward.layer, Pass::backward, view, profile);
+  line.host_extra += host_of_pass(forward.layer, Pass::forward, view, profile) +
+                     host_of_pass(backward.layer, Pass::backward, view, profile);
   if (!alone) {
-    alone = pass_timeline(forward, Pass::forward, rows.forward, view, profile).streams.end +
-            pass_timeline(backward, Pass::backward, rows.backward, view, profile).streams.end;
+    alone = pass_timeline(forward, Pass::forward, view, profile).streams.end +
+            pass_timeline(backward, Pass::backward, view, profile).streams.end;
   }
   const double eta = is_fused(view.dispatcher) ? profile.overlap_efficiency
                                                : profile.overlap_efficiency_nccl;

@@ -4,11 +4,12 @@
 // and the predicted trace shows.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "core/program/passes/pair.hpp"
 #include "core/program/pipeline_order.hpp"
-#include "simulator/layer_rows.hpp"
+#include "simulator/priced_ops.hpp"
 #include "simulator/streams.hpp"
 
 namespace pleat {
@@ -29,22 +30,18 @@ struct LayerTimeline {
 // The profile's host time of one pass of a layer, on top of its kernels.
 [[nodiscard]] Seconds host_of_pass(const LayerProgram&, Pass, const ClusterView&, const Profile&);
 
-// The ops of one pass, priced, before the streams run them.
-struct PassOps {
-  std::vector<OpCost> costs;
-  std::vector<StreamOp> ops;
-};
-[[nodiscard]] PassOps pass_ops(const LayerProgram&, Pass, const Binding&, const ClusterView&,
-                               const Profile&);
+// The ops of one pass before the streams run them.
+[[nodiscard]] std::vector<StreamOp> stream_ops(const TimedLayer&, Pass, const ClusterView&,
+                                               const Profile&);
 
-[[nodiscard]] LayerTimeline pass_timeline(const LayerProgram&, Pass, const Binding&,
-                                          const ClusterView&, const Profile&);
+[[nodiscard]] LayerTimeline pass_timeline(const TimedLayer&, Pass, const ClusterView&,
+                                          const Profile&);
 // One part of a backward pass that is split; each has half of the pass's host time.
-[[nodiscard]] LayerTimeline part_timeline(const LayerProgram&, SlotPart, const Binding&,
-                                          const ClusterView&, const Profile&);
+[[nodiscard]] LayerTimeline part_timeline(const TimedLayer&, SlotPart, const ClusterView&,
+                                          const Profile&);
 // `alone`: both passes' streams one after the other, where it is known.
-[[nodiscard]] LayerTimeline pair_timeline(const LayerProgram& forward, const LayerProgram& backward,
-                                          const PairRows&, const ClusterView&, const Profile&,
-                                          bool delay_wgrad, std::optional<Seconds> alone = {});
+[[nodiscard]] LayerTimeline pair_timeline(const TimedLayer& forward, const TimedLayer& backward,
+                                          const ClusterView&, const Profile&, bool delay_wgrad,
+                                          std::optional<Seconds> alone = {});
 
 }  // namespace pleat

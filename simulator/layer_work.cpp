@@ -49,12 +49,13 @@ namespace {
 
 // Ops [begin, end) of a pass, from the first to the end of the last compute op. What may have begun
 // before, may be moved elsewhere, or is no part of the order takes no time; nothing slows anything.
-Seconds segment_time(const std::vector<Op>& ops, const PassOps& pass, int begin, int end) {
+Seconds segment_time(const std::vector<Op>& ops, const std::vector<StreamOp>& on_streams,
+                     int begin, int end) {
   std::vector<StreamOp> own;
   own.reserve(static_cast<std::size_t>(end - begin));
   for (int i = begin; i < end; ++i) {
     const Op& op = ops[static_cast<std::size_t>(i)];
-    const StreamOp& whole = pass.ops[static_cast<std::size_t>(i)];
+    const StreamOp& whole = on_streams[static_cast<std::size_t>(i)];
     StreamOp& part = own.emplace_back();
     part.duration = whole.duration;
     part.cls = whole.cls;
@@ -87,22 +88,24 @@ int half_of(const LayerProgram& layer, Pass pass, std::size_t op) {
   return op >= static_cast<std::size_t>(*layer.weight_ops) ? 1 : 0;
 }
 
-void add_pass(LayerWork& work, const LayerProgram& layer, Pass pass, const Binding& binding,
-              const ClusterView& view, const Profile& profile) {
+void add_pass(LayerWork& work, const TimedLayer& timed, Pass pass, const ClusterView& view,
+              const Profile& profile) {
+  const LayerProgram& layer = timed.layer;
   const std::vector<Op>& ops = layer.ops(pass);
-  const PassOps priced = pass_ops(layer, pass, binding, view, profile);
+  const std::vector<OpCost>& costs = timed.priced.of(pass).costs;
+  const std::vector<StreamOp> on_streams = stream_ops(timed, pass, view, profile);
   const auto p = static_cast<std::size_t>(pass);
   bool waits = false;
   Seconds sum;
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    const Seconds time = priced.ops[i].duration;
-    if (is_compute(priced.costs[i].cls)) {
+    const Seconds time = on_streams[i].duration;
+    if (is_compute(costs[i].cls)) {
       work.compute[p] += time;
-      if (priced.costs[i].cls != CostClass::memory_bound) work.matrix += time;
+      if (costs[i].cls != CostClass::memory_bound) work.matrix += time;
       if (const int half = half_of(layer, pass, i); half >= 0) work.halves[half] += time;
     }
-    if (ops[i].kind == OpKind::send) work.send = std::max(work.send, priced.costs[i].time);
-    if (priced.ops[i].stream == Stream::copy) work.copies[p] += time;
+    if (ops[i].kind == OpKind::send) work.send = std::max(work.send, costs[i].time);
+    if (on_streams[i].stream == Stream::copy) work.copies[p] += time;
     if (is_token_exchange(ops[i])) {
       work.exchanges[p] += time;
     } else if (ops[i].stream == Stream::compute) {
@@ -115,9 +118,9 @@ void add_pass(LayerWork& work, const LayerProgram& layer, Pass pass, const Bindi
   if (waits) {
     const Segments cut = pair_segments(ops);
     const int all = static_cast<int>(ops.size());
-    const Seconds segments = segment_time(ops, priced, 0, cut.first_end) +
-                             segment_time(ops, priced, cut.first_end, cut.second_end) +
-                             segment_time(ops, priced, cut.second_end, all);
+    const Seconds segments = segment_time(ops, on_streams, 0, cut.first_end) +
+                             segment_time(ops, on_streams, cut.first_end, cut.second_end) +
+                             segment_time(ops, on_streams, cut.second_end, all);
     sum = std::max(sum, segments);
   }
   work.in_order[p] += sum;
@@ -158,11 +161,12 @@ LayerWork compute_of(const LayerProgram& layer, const Binding& binding, const Cl
   return work;
 }
 
-LayerWork work_of(const LayerProgram& layer, const Binding& binding, const ClusterView& view,
+LayerWork work_of(const TimedLayer& timed, const Binding& binding, const ClusterView& view,
                   const Profile& profile) {
+  const LayerProgram& layer = timed.layer;
   LayerWork work;
   for (const Pass pass : {Pass::forward, Pass::backward}) {
-    add_pass(work, layer, pass, binding, view, profile);
+    add_pass(work, timed, pass, view, profile);
   }
   const Binding kept{.routed = binding.stashed > 0 ? binding.stashed : binding.routed};
   for (const Lifetime& life : layer.lives) {

@@ -53,7 +53,7 @@ struct LayerWork {
 [[nodiscard]] LayerWork compute_of(const LayerProgram&, const Binding&, const ClusterView&,
                                    const Profile&);
 
-[[nodiscard]] LayerWork work_of(const LayerProgram&, const Binding&, const ClusterView&,
+[[nodiscard]] LayerWork work_of(const TimedLayer&, const Binding&, const ClusterView&,
                                 const Profile&);
 
 }  // namespace pleat

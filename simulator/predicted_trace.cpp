@@ -62,14 +62,16 @@ class StageTrace {
         rank_(trace_rank(program, stage)),
         delay_wgrad_(program.plan.overlap.delay_wgrad) {
     for (const LayerProgram& layer : stage_.layers) {
+      priced_.push_back(price_ops(layer, rows_.of(layer), view, profile));
+      const TimedLayer timed{layer, priced_.back()};
       for (Pass pass : {Pass::forward, Pass::backward}) {
         passes_[static_cast<std::size_t>(pass)].push_back(
-            pass_timeline(layer, pass, rows_.of(layer), view, profile));
+            pass_timeline(timed, pass, view, profile));
       }
       if (!layer.weight_ops) continue;
       for (const SlotPart part : {SlotPart::input_gradients, SlotPart::weight_gradients}) {
         parts_[static_cast<std::size_t>(part) - 1].push_back(
-            part_timeline(layer, part, rows_.of(layer), view, profile));
+            part_timeline(timed, part, view, profile));
       }
     }
   }
@@ -112,6 +114,9 @@ class StageTrace {
   [[nodiscard]] const LayerProgram& program_at(const Slot& slot, int position) const {
     return stage_.program(instance_at(slot, position));
   }
+  [[nodiscard]] const PricedLayer& priced_at(const Slot& slot, int position) const {
+    return priced_[static_cast<std::size_t>(instance_at(slot, position).program)];
+  }
   [[nodiscard]] std::string name_at(const Slot& slot, int position) const {
     return layer_name(program_at(slot, position), instance_at(slot, position).layer.value);
   }
@@ -138,11 +143,12 @@ class StageTrace {
     const std::pair programs{instance_at(forward, f).program, instance_at(backward, b).program};
     const auto found = pairs_.find(programs);
     if (found != pairs_.end()) return found->second;
-    const LayerProgram& first = program_at(forward, f);
-    const LayerProgram& second = program_at(backward, b);
+    const auto timed = [&](const Slot& slot, int position) {
+      return TimedLayer{program_at(slot, position), priced_at(slot, position)};
+    };
     return pairs_
-        .emplace(programs, pair_timeline(first, second, {rows_.of(first), rows_.of(second)}, view_,
-                                         profile_, delay_wgrad_))
+        .emplace(programs, pair_timeline(timed(forward, f), timed(backward, b), view_, profile_,
+                                         delay_wgrad_))
         .first->second;
   }
 
@@ -215,6 +221,7 @@ class StageTrace {
   int rank_;
   bool delay_wgrad_;
   const StageRun* run_ = nullptr;
+  std::vector<PricedLayer> priced_;                     // [layer program]
   std::vector<LayerTimeline> passes_[2];                // [pass][layer program]
   std::vector<LayerTimeline> parts_[2];                 // [input, weight gradients][layer program]
   std::map<std::pair<int, int>, LayerTimeline> pairs_;  // by programs of forward and backward

@@ -14,16 +14,27 @@ std::vector<Dim> norm_dims(const ModelSpec& m, std::int64_t width) {
   return {{width}};
 }
 
-LayerBuilder::LayerBuilder(LayerKind kind, const LocalShape& shape) : shape_(shape) {
+namespace {
+
+// Tensors of a layer, about.
+std::size_t expected_tensors(LayerKind kind) {
+  return kind == LayerKind::dense || kind == LayerKind::moe || kind == LayerKind::mtp ? 256 : 16;
+}
+
+}  // namespace
+
+LayerBuilder::LayerBuilder(LayerKind kind, const LocalShape& shape)
+    : shape_(shape), names_(expected_tensors(kind)) {
   layer_.kind = kind;
-  layer_.forward.reserve(64);  // a decoder layer
-  layer_.backward.reserve(128);
-  layer_.tensors.reserve(256);
-  tape_.reserve(64);
+  const std::size_t tensors = expected_tensors(kind);
+  layer_.forward.reserve(tensors / 4);
+  layer_.backward.reserve(tensors / 2);
+  layer_.tensors.reserve(tensors);
+  tape_.reserve(tensors / 4);
 }
 
 TensorId LayerBuilder::add_tensor(Tensor t) {
-  if (const int n = names_[t.name]++; n > 0) t.name += "." + std::to_string(n + 1);
+  if (const int n = names_.count(t.name, layer_.tensors); n > 1) t.name += "." + std::to_string(n);
   layer_.tensors.push_back(std::move(t));
   return TensorId{static_cast<int>(layer_.tensors.size()) - 1};
 }
@@ -110,16 +121,16 @@ Op& LayerBuilder::push_backward(OpKind kind, const std::string& name, Module mod
 }
 
 TensorId LayerBuilder::gradient(TensorId of) const {
-  const auto found = gradient_.find(of);
-  PLEAT_ASSERT(found != gradient_.end());
-  return found->second;
+  const std::optional<TensorId> found = gradient_.at(of);
+  PLEAT_ASSERT(found.has_value());
+  return *found;
 }
 
 TensorId LayerBuilder::new_gradient(TensorId of) {
   Tensor t = layer_.tensor(of);
   t.name = "d." + t.name;
   const TensorId id = add_tensor(std::move(t));
-  gradient_[of] = id;
+  gradient_.set(of, id);
   return id;
 }
 

@@ -7,10 +7,10 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/program/layer_program.hpp"
+#include "core/program/used_names.hpp"
 #include "core/spec/model.hpp"
 #include "core/spec/workload.hpp"
 
@@ -57,6 +57,21 @@ struct GroupedBias {
 // How often element-wise work moves its operands: once when one kernel does it all.
 struct Passes {
   double forward = 1, backward = 1;
+};
+
+// A tensor that stands for another one, for some of a layer's tensors.
+class TensorTable {
+ public:
+  [[nodiscard]] std::optional<TensorId> at(TensorId of) const {
+    return of.index() < ids_.size() ? ids_[of.index()] : std::nullopt;
+  }
+  void set(TensorId of, TensorId id) {
+    if (of.index() >= ids_.size()) ids_.resize(of.index() + 1);
+    ids_[of.index()] = id;
+  }
+
+ private:
+  std::vector<std::optional<TensorId>> ids_;
 };
 
 class LayerBuilder {
@@ -116,10 +131,10 @@ class LayerBuilder {
   // --- during the replay
   Op& push_backward(OpKind kind, const std::string& name, Module module, Phase phase,
                     std::vector<TensorId> in, std::vector<TensorId> out);
-  [[nodiscard]] bool has_gradient(TensorId of) const { return gradient_.contains(of); }
+  [[nodiscard]] bool has_gradient(TensorId of) const { return gradient_.at(of).has_value(); }
   [[nodiscard]] TensorId gradient(TensorId of) const;       // must exist
   TensorId new_gradient(TensorId of);                       // "d.<name>", same shape
-  void set_gradient(TensorId of, TensorId gradient) { gradient_[of] = gradient; }
+  void set_gradient(TensorId of, TensorId gradient) { gradient_.set(of, gradient); }
   // The gradient to accumulate into (second: true), or a new one to overwrite (second: false).
   std::pair<TensorId, bool> gradient_to_accumulate(TensorId of);
   // New gradients of the tensors `of` that have one; `read` gets what is there of them so far.
@@ -150,10 +165,10 @@ class LayerBuilder {
   };
   std::vector<Recorded> tape_;
   bool in_attention_ = false;
-  std::map<TensorId, TensorId> gradient_;
+  TensorTable gradient_;
   std::map<TensorId, std::function<TensorId()>> regather_;  // gathered -> emits the gather again
   std::map<TensorId, TensorId> regathered_;
-  std::unordered_map<std::string, int> names_;
+  UsedNames names_;
 };
 
 // How context parallelism shares an attention core: `heads` ranks split the heads and hold all of

@@ -7,7 +7,7 @@
 
 namespace pleat {
 
-std::vector<std::vector<int>> dependencies(std::span<const Op> ops) {
+Dependencies dependencies(std::span<const Op> ops) {
   std::size_t tensors = 0;
   for (const Op& op : ops) {
     for (const auto* ids : {&op.in, &op.out}) {
@@ -20,7 +20,8 @@ std::vector<std::vector<int>> dependencies(std::span<const Op> ops) {
   };
   std::vector<Read> reads;
   std::vector<int> last_write(tensors, -1), last_read(tensors, -1);
-  std::vector<std::vector<int>> deps(ops.size());
+  Dependencies deps;
+  deps.reserve(ops.size());
   std::vector<int> mine;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     const int self = static_cast<int>(i);
@@ -43,7 +44,7 @@ std::vector<std::vector<int>> dependencies(std::span<const Op> ops) {
     std::sort(mine.begin(), mine.end());
     mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
     std::erase(mine, self);
-    deps[i] = mine;
+    deps.add(mine);
   }
   return deps;
 }

@@ -24,6 +24,7 @@
 #include "planner/bounds/pipeline_bound.hpp"
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -40,12 +41,21 @@ constexpr std::size_t kForward = 0, kBackward = 1;
 std::int64_t group_of(const Schedule& s) { return s.vpp == 1 ? 1 : s.group > 0 ? s.group : s.pp; }
 bool groups_are_full(const Schedule& s) { return s.microbatches % group_of(s) == 0; }
 
-// How many of the first slots of a stage are of the chunk, where groups are full.
-std::int64_t first_of_chunk(const Schedule& s, std::int64_t slots, int chunk) {
-  const std::int64_t group = group_of(s), round = group * s.vpp;
-  return slots / round * group +
-         std::clamp<std::int64_t>(slots % round - chunk * group, 0, group);
-}
+// How many of the first slots of a stage are of each chunk, where groups are full.
+class FirstSlots {
+ public:
+  FirstSlots(const Schedule& s, std::int64_t slots) : group_(group_of(s)) {
+    const std::int64_t round = group_ * s.vpp;
+    whole_ = slots / round * group_;
+    left_ = slots % round;
+  }
+  [[nodiscard]] std::int64_t of_chunk(int chunk) const {
+    return whole_ + std::clamp<std::int64_t>(left_ - chunk * group_, 0, group_);
+  }
+
+ private:
+  std::int64_t group_, whole_ = 0, left_ = 0;
+};
 
 class OneForwardOneBackward {
  public:
@@ -151,8 +161,8 @@ class OneForwardOneBackward {
   void sum_ways() {
     const auto count = static_cast<std::size_t>(virtual_) + 1;
     for (std::size_t pass : {kForward, kBackward}) {
-      ways_[pass].assign(count, Seconds(0));
-      ways_alone_[pass].assign(count, Seconds(0));
+      ways_[pass].resize(count);
+      ways_alone_[pass].resize(count);
       for (int v = 0; v < virtual_; ++v) {
         const auto i = static_cast<std::size_t>(v);
         ways_[pass][i + 1] = ways_[pass][i] + at(v).pass[pass] + transfer_;
@@ -214,9 +224,8 @@ class OneForwardOneBackward {
 
   // How many of a stage's first slots are of each chunk.
   void count_first(std::int64_t slots) {
-    for (int c = 0; c < s_.vpp; ++c) {
-      warm_[static_cast<std::size_t>(c)] = first_of_chunk(s_, slots, c);
-    }
+    const FirstSlots first(s_, slots);
+    for (int c = 0; c < s_.vpp; ++c) warm_[static_cast<std::size_t>(c)] = first.of_chunk(c);
   }
 
   // Passes of stage `s`: all of them, those of the slots that were counted, and all others.
@@ -249,7 +258,7 @@ class OneForwardOneBackward {
     Schedule smallest = s_;  // which warms up for the fewest slots
     if (order_.smaller_groups && s_.vpp > 1) smallest.group = s_.pp;
     std::int64_t count = warmup_slots(smallest, Stage{s}) + 1;
-    if (none >= 0) count -= first_of_chunk(smallest, count, none);
+    if (none >= 0) count -= FirstSlots(smallest, count).of_chunk(none);
     return transfer_ * static_cast<double>(count);
   }
   // Without interleaving it also waits in between. What the last forward pass sends is on the way
@@ -283,8 +292,11 @@ class OneForwardOneBackward {
   std::span<const ChunkBound> chunks_;
   Seconds transfer_;
   int stages_, virtual_;
-  std::vector<Seconds> ways_[2], ways_alone_[2];  // of the virtual stages before
-  std::vector<std::int64_t> warm_;                // by chunk: slots counted; empty: groups not full
+  // Searches ask for bounds by the hundred thousand: up to 63 virtual stages need no allocation.
+  using Ways = boost::container::small_vector<Seconds, 64>;
+  Ways ways_[2], ways_alone_[2];  // of the virtual stages before
+  // By chunk: slots counted; empty: groups not full.
+  boost::container::small_vector<std::int64_t, 16> warm_;
 };
 
 // When the first microbatch can be at the chunk, on its way forward.
@@ -307,8 +319,9 @@ Seconds way_to(const Schedule& schedule, std::span<const ChunkBound> chunks, Sec
 
 std::vector<std::int64_t> first_chunks(const Schedule& s, std::int64_t slots) {
   if (!groups_are_full(s)) return {};
+  const FirstSlots first(s, slots);
   std::vector<std::int64_t> count;
-  for (int c = 0; c < s.vpp; ++c) count.push_back(first_of_chunk(s, slots, c));
+  for (int c = 0; c < s.vpp; ++c) count.push_back(first.of_chunk(c));
   return count;
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the ranks of each group lie: which tier of the interconnect its slowest member pair needs.
 #include <algorithm>
-#include <vector>
+#include <boost/container/small_vector.hpp>
 
 #include "core/plan/rank_map.hpp"
 #include "simulator/cost/used_domain.hpp"
@@ -16,18 +16,17 @@ bool along_pipeline(Group group) {
          group == Group::copies;
 }
 
-// `used`: of each tier (used_domain).
-GroupPlace place(const ClusterSpec& cluster, const std::vector<int>& used, const Plan& plan,
-                 Group group) {
-  const int world = plan.world();
+using UsedDomains = boost::container::small_vector<int, 8>;  // by tier
+
+GroupPlace place(const UsedDomains& used, const Plan& plan, int world, Group group) {
   const int size = group_size(plan, group);
   GroupPlace result{.size = size, .tier = 0, .inside = size};
-  if (size <= 1 || cluster.tiers.empty()) return result;
+  if (size <= 1 || used.empty()) return result;
   const int stride = group_stride(plan, group);
   // Members lie in one aligned block of ranks. Pipeline neighbours: the stages are the outermost
   // dimension, so some neighbours straddle every domain smaller than the world.
   const int block = along_pipeline(group) ? world : std::min(world, stride * size);
-  while (result.tier + 1 < cluster.tiers.size()) {
+  while (result.tier + 1 < used.size()) {
     const int domain = used[result.tier];
     if (block <= domain && domain % block == 0) break;
     ++result.tier;
@@ -59,12 +58,12 @@ ClusterView view_cluster(const ClusterSpec& cluster, const Plan& plan) {
                    .dispatcher_sms = plan.dispatcher_sms,
                    .cuda_graph = plan.cuda_graph,
                    .precision = plan.precision};
-  std::vector<int> used;
+  UsedDomains used;
   for (const NetworkTier& tier : cluster.tiers) {
     used.push_back(used_domain(tier, view.ranks, view.ranks / plan.attention.pp));
   }
   for (std::size_t i = 1; i < kGroups; ++i) {
-    view.groups[i] = place(cluster, used, plan, static_cast<Group>(i));
+    view.groups[i] = place(used, plan, view.ranks, static_cast<Group>(i));
   }
   return view;
 }

@@ -35,7 +35,7 @@ void delay_weight_gradients(LayerProgram& layer) {
   const std::size_t count = layer.backward.size();
   std::vector<char> later(count);
   for (std::size_t i = begin; i < count; ++i) later[i] = layer.backward[i].phase == Phase::wgrad;
-  const std::vector<std::vector<int>> before = dependencies(layer.backward);
+  const Dependencies before = dependencies(layer.backward);
   for (std::size_t i = count; i-- > 0;) {
     if (later[i]) continue;
     for (int b : before[i]) later[static_cast<std::size_t>(b)] = false;

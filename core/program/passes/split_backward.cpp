@@ -39,7 +39,7 @@ void split_backward(LayerProgram& layer) {
     deferred[i] = layer.backward[i].phase == Phase::wgrad || only_for_deferred(layer, deferred, i);
   }
   // What an op before the cut depends on stays before it.
-  const std::vector<std::vector<int>> before = dependencies(layer.backward);
+  const Dependencies before = dependencies(layer.backward);
   for (std::size_t i = count; i-- > 0;) {
     if (deferred[i]) continue;
     for (int b : before[i]) deferred[static_cast<std::size_t>(b)] = false;
