@@ -17,10 +17,8 @@ class Run {
   explicit Run(std::span<const StreamOp> ops) : ops_(ops), left_(ops.size()), done_(ops.size()) {
     line_.start.resize(ops.size());
     line_.finish.resize(ops.size());
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-      left_[i] = 1.0;
-      queue_[static_cast<std::size_t>(ops[i].stream)].push_back(static_cast<int>(i));
-    }
+    std::ranges::fill(left_, 1.0);
+    for (std::size_t s = 0; s < kStreams; ++s) to_own(s);
   }
 
   StreamTimeline finish() {
@@ -38,6 +36,14 @@ class Run {
   double& left(int i) { return left_[static_cast<std::size_t>(i)]; }
   bool done(int i) const { return done_[static_cast<std::size_t>(i)]; }
 
+  // On to the stream's next op, from where it is.
+  void to_own(std::size_t s) {
+    while (has_next(s) && op(next_[s]).stream != static_cast<Stream>(s)) ++next_[s];
+  }
+  [[nodiscard]] bool has_next(std::size_t s) const {
+    return next_[s] < static_cast<int>(ops_.size());
+  }
+
   bool can_start(int i) {
     for (int before : op(i).after) {
       PLEAT_ASSERT(before < i);
@@ -53,8 +59,8 @@ class Run {
   bool start_ready() {
     bool any = false;
     for (std::size_t s = 0; s < kStreams; ++s) {
-      if (active_[s] >= 0 || next_[s] >= queue_[s].size()) continue;
-      const int i = queue_[s][next_[s]];
+      if (active_[s] >= 0 || !has_next(s)) continue;
+      const int i = next_[s];
       if (!can_start(i)) continue;
       active_[s] = i;
       line_.start[static_cast<std::size_t>(i)] = now_;
@@ -76,6 +82,7 @@ class Run {
       line_.finish[static_cast<std::size_t>(i)] = now_;
       active_[s] = -1;
       ++next_[s];
+      to_own(s);
       ++ended_;
       any = true;
     }
@@ -101,8 +108,8 @@ class Run {
         ends = i;
       }
       for (std::size_t t = 0; t < kStreams; ++t) {  // ops that wait for a part of this one
-        if (active_[t] >= 0 || next_[t] >= queue_[t].size()) continue;
-        const StreamOp& waiting = op(queue_[t][next_[t]]);
+        if (active_[t] >= 0 || !has_next(t)) continue;
+        const StreamOp& waiting = op(next_[t]);
         const double until = (left(i) - (1.0 - waiting.lead)) * full;
         if (waiting.with == i && until > 0 && until < step) {
           step = until;
@@ -138,8 +145,7 @@ class Run {
   std::span<const StreamOp> ops_;
   std::vector<double> left_;  // of each op, 1 to 0
   std::vector<char> done_;
-  std::vector<int> queue_[kStreams];
-  std::size_t next_[kStreams] = {};
+  int next_[kStreams] = {};  // the op that a stream works on, or the next one it starts
   int active_[kStreams] = {-1, -1, -1};
   std::size_t ended_ = 0;
   Seconds now_;
