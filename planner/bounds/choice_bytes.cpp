@@ -64,52 +64,72 @@ ChunkTables::ChunkTables(const std::vector<LayerCounts>& kinds,
   }
 }
 
-ChoiceBytes::LeftOfLayer ChoiceBytes::left_of(const LayerSavings& savings, std::uint32_t parts) {
-  LeftOfLayer left;
-  for (const SavedBytes& b : savings.saved) {
-    if ((b.parts & parts) != 0) left.dropped += static_cast<double>(b.bytes);
-    else if (b.offload != 0) left.maybe.push_back(b);
+ChoiceBytes::ChoiceBytes(const ChunkTables& chunks, const ChoiceWays& ways)
+    : kept(chunks.kinds()),
+      copies(chunks.kinds()),
+      chunks_(chunks),
+      ways_(ways),
+      layers_(chunks.numbered) {
+  for (const auto& chunk : chunks.layers) {
+    for (const CountedSavings& l : chunk) {
+      Layer& layer = layers_[l.layer];
+      if (layer.savings != nullptr) continue;
+      layer.savings = &l.savings;
+      for (const auto* list : {&l.savings.saved, &l.savings.kept}) {
+        for (const SavedBytes& b : *list) {
+          const bool known = std::ranges::find(layer.sendable, b.offload, &Sendable::offload) !=
+                             layer.sendable.end();
+          if (b.offload != 0 && !known) layer.sendable.push_back({b.offload});
+        }
+      }
+    }
   }
-  for (const SavedBytes& b : savings.kept) {
+}
+
+void ChoiceBytes::drop(Layer& layer, std::uint32_t parts) {
+  layer.dropped = 0;
+  for (Sendable& s : layer.sendable) s.bytes = 0;
+  const auto may_send = [&](const SavedBytes& b) {
+    if (b.offload == 0) return;
+    std::ranges::find(layer.sendable, b.offload, &Sendable::offload)->bytes +=
+        static_cast<double>(b.bytes);
+  };
+  for (const SavedBytes& b : layer.savings->saved) {
+    if ((b.parts & parts) != 0) layer.dropped += static_cast<double>(b.bytes);
+    else may_send(b);
+  }
+  for (const SavedBytes& b : layer.savings->kept) {
     if ((b.parts & parts) == 0) continue;
-    left.dropped -= static_cast<double>(b.bytes);
-    if (b.offload != 0) left.maybe.push_back(b);
+    layer.dropped -= static_cast<double>(b.bytes);
+    may_send(b);
   }
-  return left;
 }
 
 void ChoiceBytes::set(const ChoiceWays::Choice& choice) {
   const RecomputeWay& again = ways_.recompute[choice.recompute];
-  if (choice.recompute != recompute_) drop(again);
-  recompute_ = choice.recompute;
   const OffloadWay& sent = ways_.offload[choice.offload];
-  for (const auto& chunk : chunks_.layers) {
-    for (const CountedSavings& l : chunk) {
-      double& bytes = sent_[l.layer] = 0;
-      for (const SavedBytes& b : left_[l.layer].maybe) {
-        if ((b.offload & sent.modules) != 0) bytes += static_cast<double>(b.bytes);
-      }
+  const bool other = choice.recompute != recompute_;
+  recompute_ = choice.recompute;
+  for (Layer& layer : layers_) {
+    if (layer.savings == nullptr) continue;
+    if (other) drop(layer, again.full ? 0 : again.parts);
+    layer.sent = 0;
+    for (const Sendable& s : layer.sendable) {
+      if ((s.offload & sent.modules) != 0) layer.sent += s.bytes;
     }
   }
   for (std::size_t k = 0; k < kept.size(); ++k) {
     double gone = chunks_.recomputed[choice.recompute * kept.size() + k].bytes, whole = 0;
     Seconds copied;
     for (const CountedSavings& l : chunks_.layers[k]) {
-      gone += (left_[l.layer].dropped + sent_[l.layer]) * l.count;
+      const Layer& layer = layers_[l.layer];
+      gone += (layer.dropped + layer.sent) * l.count;
       whole = std::max(whole, static_cast<double>(l.savings.whole));
       // What is recomputed as a whole may not be sent.
-      if (!again.full) copied += l.savings.copy_time(sent_[l.layer]) * (2 * l.count);
+      if (!again.full) copied += l.savings.copy_time(layer.sent) * (2 * l.count);
     }
     kept[k] = std::max(0.0, chunks_.saved[k] - gone - whole * sent.layers);
     copies[k] = copied;
-  }
-}
-
-void ChoiceBytes::drop(const RecomputeWay& again) {
-  for (const auto& chunk : chunks_.layers) {
-    for (const CountedSavings& l : chunk) {
-      left_[l.layer] = left_of(l.savings, again.full ? 0 : again.parts);
-    }
   }
 }
 

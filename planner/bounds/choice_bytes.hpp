@@ -51,13 +51,7 @@ struct ChunkTables {
 class ChoiceBytes {
  public:
   // The references must outlive it.
-  ChoiceBytes(const ChunkTables& chunks, const ChoiceWays& ways)
-      : kept(chunks.kinds()),
-        copies(chunks.kinds()),
-        chunks_(chunks),
-        ways_(ways),
-        left_(chunks.numbered),
-        sent_(chunks.numbered) {}
+  ChoiceBytes(const ChunkTables& chunks, const ChoiceWays& ways);
 
   void set(const ChoiceWays::Choice&);
 
@@ -65,20 +59,24 @@ class ChoiceBytes {
   std::vector<Seconds> copies;  // of both passes of a microbatch, by kind
 
  private:
-  // What is left of a layer's saved tensors beside what recompute drops.
-  struct LeftOfLayer {
-    double dropped = 0;             // bytes at most, less what is kept in their place
-    std::vector<SavedBytes> maybe;  // may be sent away
+  // Saved tensors that the same modules send away, of those that recompute does not drop.
+  struct Sendable {
+    std::uint32_t offload;  // a bit for each Offload
+    double bytes = 0;
+  };
+  struct Layer {
+    const LayerSavings* savings = nullptr;  // null: no chunk has it
+    double dropped = 0;  // bytes at most that recompute drops, less what is kept in their place
+    double sent = 0;     // bytes
+    std::vector<Sendable> sendable;  // different ones
   };
 
-  static LeftOfLayer left_of(const LayerSavings&, std::uint32_t parts);
-  void drop(const RecomputeWay&);
+  static void drop(Layer&, std::uint32_t parts);
 
   const ChunkTables& chunks_;
   const ChoiceWays& ways_;
   std::size_t recompute_ = std::numeric_limits<std::size_t>::max();
-  std::vector<LeftOfLayer> left_;  // by layer
-  std::vector<double> sent_;       // bytes, by layer
+  std::vector<Layer> layers_;
 };
 
 }  // namespace pleat
