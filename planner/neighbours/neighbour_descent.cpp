@@ -22,12 +22,12 @@ constexpr std::size_t kSlowPairs = 200;
 constexpr std::size_t kMemorySets = 128;  // of those with the smallest bounds
 constexpr int kMostLooks = 3;             // at all of them, one after the other
 
-bool is_of_mesh(const PlanChange& change) {
-  bool of_mesh = false;
+bool is_of_degrees(const PlanChange& change) {
+  bool of_degrees = false;
   for_each_plan_field([&](auto i) {
-    if (i == change.row) of_mesh = kPlanField<i>.parts.has(MemoPart::places);
+    if (i == change.row) of_degrees = kPlanField<i>.parts.has(MemoPart::places);
   });
-  return of_mesh;
+  return of_degrees;
 }
 
 bool same_pipeline(const Plan& a, const Plan& b) {
@@ -47,7 +47,8 @@ NeighbourDescent::NeighbourDescent(const Problem& problem, const SearchConfig& c
       numbers_(whole_numbers_of(problem, config.gpus)),
       by_stage_(by_stage(config)) {}
 
-Candidate NeighbourDescent::run(Candidate start, bool pairs) {
+Candidate NeighbourDescent::run(Candidate start, Tries tries) {
+  other_degrees_ = tries.other_degrees;
   best_ = std::move(start);
   value_ = value_of(best_.estimate, config_.robust);
   for (int steps = 0; steps < kMostDescents && !prices_.used_up(); ++steps) {
@@ -62,7 +63,7 @@ Candidate NeighbourDescent::run(Candidate start, bool pairs) {
     else
       find_wider();
     if (step()) continue;
-    if (!pairs || !try_pairs()) break;
+    if (!tries.pairs || !try_pairs()) break;
   }
   return std::move(best_);
 }
@@ -85,6 +86,7 @@ void NeighbourDescent::find_singles() {
   singles_.clear();
   plans_.clear();
   for (const PlanChange& change : changes_of(best_.plan, by_stage_, numbers_)) {
+    if (!other_degrees_ && is_of_degrees(change)) continue;
     Single single{change};
     if (add(change, nullptr)) {
       single.at = static_cast<int>(plans_.size()) - 1;
@@ -275,8 +277,8 @@ void NeighbourDescent::find_slow_pairs() {
       const Neighbour* b = answer(singles_[j]);
       if (b == nullptr || singles_[i].change.row == singles_[j].change.row) continue;
       // What does nothing alone may do something on another mesh.
-      if (changes_nothing(*a) && !is_of_mesh(singles_[j].change)) continue;
-      if (changes_nothing(*b) && !is_of_mesh(singles_[i].change)) continue;
+      if (changes_nothing(*a) && !is_of_degrees(singles_[j].change)) continue;
+      if (changes_nothing(*b) && !is_of_degrees(singles_[i].change)) continue;
       pairs.push_back({a->value + b->value - value_, &singles_[i], &singles_[j]});
     }
   }

@@ -20,11 +20,16 @@ namespace pleat {
 //   - two that are slower alone, those first whose times add up to the least.
 class NeighbourDescent {
  public:
+  struct Tries {
+    bool pairs = false;        // two changes together
+    bool other_degrees = true;
+  };
+
   // The references must outlive it.
   NeighbourDescent(const Problem&, const SearchConfig&, NeighbourPrices&);
 
-  // `pairs`: also two changes together. Returns the start if nothing is faster.
-  Candidate run(Candidate start, bool pairs);
+  // Returns the start if nothing is faster.
+  Candidate run(Candidate start, Tries);
 
   // Slower plans that were met, whose pipeline is another one than that of the plan beside which
   // they were: a better layout may make them the fastest. Fastest first.
@@ -61,6 +66,7 @@ class NeighbourDescent {
   NeighbourPrices& prices_;
   std::vector<int> numbers_;
   bool by_stage_;
+  bool other_degrees_ = true;
   Candidate best_;
   Seconds value_;
   std::vector<Single> singles_;

@@ -19,6 +19,10 @@ constexpr double kHopeful = 1.05;  // slower plans are no starts
 constexpr std::size_t kOtherPipelines = 16;
 constexpr int kMostRounds = 4;
 
+bool same_degrees(const Plan& a, const Plan& b) {
+  return a.attention == b.attention && a.expert == b.expert;
+}
+
 class NeighbourSearch {
  public:
   NeighbourSearch(const Problem& problem, const SearchConfig& config, SearchResult& result)
@@ -28,6 +32,8 @@ class NeighbourSearch {
         prices_(problem, config_, config.neighbours, config.neighbours * kSlotsOfAPrice),
         descent_(problem, config_, prices_) {}
 
+  // The fastest change of the first start may lead to other degrees, where the steps after it gain
+  // less than beside the start's own: so these are gone through by themselves, too.
   void run() {
     const Candidate before = result_.best.front();
     Candidate best = before;
@@ -37,7 +43,11 @@ class NeighbourSearch {
       const Candidate& start = result_.best[i];
       if (value(start) > value(before) * kHopeful) break;
       if (i > 0) allow(std::max<std::int64_t>(1, config_.neighbours / kShareOfOthers));
-      Candidate end = descend(start, i == 0);
+      Candidate end = descend(start, {.pairs = i == 0});
+      if (i == 0 && !same_degrees(end.plan, start.plan)) {
+        allow(config_.neighbours);
+        end = faster_of(std::move(end), descend(start, {.pairs = true, .other_degrees = false}));
+      }
       if (value(end) >= value(start)) continue;
       if (value(end) < value(best)) {
         best = end;
@@ -47,7 +57,7 @@ class NeighbourSearch {
     }
     if (best_start > 0) {  // it has not had its pairs yet
       allow(config_.neighbours);
-      best = descend(best, true);
+      best = descend(best, {.pairs = true});
       found.push_back(best);
     }
     const bool faster = value(best) < value(before);
@@ -67,14 +77,18 @@ class NeighbourSearch {
     return value_of(c.estimate, config_.robust);
   }
 
+  [[nodiscard]] Candidate faster_of(Candidate a, Candidate b) const {
+    return value(b) < value(a) ? std::move(b) : std::move(a);
+  }
+
   // Changes of fields and of layouts, in turn.
-  Candidate descend(Candidate best, bool pairs) {
+  Candidate descend(Candidate best, NeighbourDescent::Tries tries) {
     for (int round = 0; round < kMostRounds; ++round) {
       const Plan before = best.plan;
-      best = descent_.run(std::move(best), pairs);
+      best = descent_.run(std::move(best), tries);
       std::vector<Candidate> others;
       if (best.plan != before) others.push_back(best);
-      for (const Plan& plan : descent_.other_pipelines(best, pairs ? kOtherPipelines : 0)) {
+      for (const Plan& plan : descent_.other_pipelines(best, tries.pairs ? kOtherPipelines : 0)) {
         others.push_back(prices_.candidate(plan));
       }
       std::vector<Candidate> polished(others.size());
