@@ -3,8 +3,6 @@
 #include "simulator/schedule_table.hpp"
 
 #include <algorithm>
-#include <array>
-#include <limits>
 
 #include "core/diagnostics.hpp"
 
@@ -36,7 +34,7 @@ class Tabulator {
     std::size_t left = 0;
     for (std::size_t s = 0; s < t_.orders.size(); ++s) {
       left += t_.orders[s].size();
-      t_.work[s].reserve(t_.orders[s].size());
+      t_.work[s].slots.reserve(t_.orders[s].size());
     }
     if (with_slots_) t_.steps.reserve(left);
     t_.walk.reserve(left);
@@ -48,6 +46,8 @@ class Tabulator {
       PLEAT_ASSERT(advanced > 0);  // else the order deadlocks
       left -= advanced;
     }
+    for (StageWork& work : t_.work) find_rounds(work);
+    find_rounds();
   }
 
  private:
@@ -140,12 +140,76 @@ class Tabulator {
     }
     step.sends = count == 1 && waits_for_send(s, order, i);
     step.work = count == 2 ? work_.pair(order[i].chunk, order[i + 1].chunk) : work_.alone(order[i]);
-    t_.work[stage].push_back(step.work);
+    t_.work[stage].slots.push_back(step.work);
     ++t_.times[stage][static_cast<std::size_t>(step.work)];
     if (with_slots_) t_.steps.push_back(step);
     t_.walk.push_back(walk_of(step));
     next_[stage] += count;
     return count;
+  }
+
+  // A round has a group of microbatches in each chunk: one slot for both passes where they run in
+  // pairs, else two, and three where backward passes are split.
+  [[nodiscard]] std::size_t slots_of_round(std::size_t of_microbatch) const {
+    const Schedule& s = t_.shape;
+    const int group = s.vpp == 1 ? 1 : s.group > 0 ? s.group : s.pp;
+    return static_cast<std::size_t>(group * s.vpp) * of_microbatch;
+  }
+
+  // The longest run of `count` things of which each is like the one a round later.
+  struct Run {
+    std::size_t first = 0, round = 0, times = 0;
+  };
+  template <class Alike>
+  static void find_longest(std::size_t count, std::size_t round, const Alike& alike, Run& longest) {
+    std::size_t first = 0;
+    for (std::size_t i = 0; i + round < count; ++i) {
+      if (!alike(i, i + round)) {
+        first = i + 1;
+        continue;
+      }
+      const std::size_t times = (i + 1 - first + round) / round;
+      if (times > 1 && times * round > longest.times * longest.round) {
+        longest = {first, round, times};
+      }
+    }
+  }
+
+  void find_rounds(StageWork& work) const {
+    Run longest;
+    for (const std::size_t of_microbatch : {1, 2, 3}) {
+      find_longest(work.slots.size(), slots_of_round(of_microbatch),
+                   [&](std::size_t a, std::size_t b) { return work.slots[a] == work.slots[b]; },
+                   longest);
+    }
+    work.first = longest.first;
+    work.round = longest.round;
+    work.times = longest.times;
+  }
+
+  void find_rounds() {
+    const auto alike = [&](std::size_t a, std::size_t b) {
+      const ScheduleTable::Walk &x = t_.walk[a], &y = t_.walk[b];
+      const auto same_input = [&](int k) {
+        if (x.input[k] == 0 || y.input[k] == 0) return x.input[k] == y.input[k];
+        return y.input[k] - x.input[k] == static_cast<std::int32_t>(b - a);
+      };
+      return x.duration == y.duration && x.travels[0] == y.travels[0] &&
+             x.travels[1] == y.travels[1] && x.sends == y.sends && same_input(0) && same_input(1);
+    };
+    Run longest;
+    for (const std::size_t of_microbatch : {1, 2, 3}) {
+      find_longest(t_.walk.size(),
+                   slots_of_round(of_microbatch) * static_cast<std::size_t>(t_.shape.pp), alike,
+                   longest);
+    }
+    t_.rounds = {longest.first, longest.round, longest.times, longest.round};
+    for (std::size_t i = longest.first; i < t_.walk.size(); ++i) {
+      for (const std::int32_t input : t_.walk[i].input) {
+        if (input == 0) continue;
+        t_.rounds.reach = std::max(t_.rounds.reach, i + 1 - static_cast<std::size_t>(input));
+      }
+    }
   }
 
   [[nodiscard]] ScheduleTable::Walk walk_of(const ScheduleTable::Step& step) const {
@@ -193,85 +257,6 @@ ScheduleTable tabulate(const Schedule& schedule, TableParts parts) {
   std::vector<std::vector<Slot>> orders;
   for (int s = 0; s < schedule.pp; ++s) orders.push_back(pipeline_order(schedule, Stage{s}));
   return tabulate(schedule, std::move(orders), parts);
-}
-
-namespace {
-
-// The same walk for one transfer time, or for two of them side by side. `pairs`: steps may have two
-// inputs; `waits`: stages wait for what they send. What a step does not have is read as a time that
-// is always over, and what does not travel arrives at once, so that there is nothing to decide.
-template <std::size_t N, bool pairs, bool waits>
-void walk(const ScheduleTable& table, const std::vector<Seconds>& durations,
-          const std::array<Seconds, N>& transfer, std::vector<std::array<Seconds, N>>& finish,
-          std::vector<Seconds>* starts) {
-  using Times = std::array<Seconds, N>;
-  const Times delay[2] = {{}, transfer};
-  thread_local std::vector<Times> ends;  // of the steps, after that of none
-  if (ends.size() <= table.walk.size()) ends.resize(table.walk.size() + 1);
-  ends[0].fill(Seconds(-std::numeric_limits<double>::infinity()));
-  const Times* const made = ends.data();
-  Times* end = ends.data();
-  for (const ScheduleTable::Walk& step : table.walk) {
-    Times from = finish[static_cast<std::size_t>(step.stage)];
-    const auto wait_for = [&](int k) {
-      const Times& ready = made[step.input[k]];
-      const Times& late = delay[step.travels[k] ? 1 : 0];
-      for (std::size_t n = 0; n < N; ++n) from[n] = std::max(from[n], ready[n] + late[n]);
-    };
-    wait_for(0);
-    if constexpr (pairs) wait_for(1);
-    if (starts != nullptr) starts->push_back(from[0]);
-    const Seconds work = durations[static_cast<std::size_t>(step.duration)];
-    for (Seconds& t : from) t += work;  // the end now
-    *++end = from;
-    if constexpr (waits) {
-      for (std::size_t n = 0; n < N; ++n) from[n] += delay[step.sends ? 1 : 0][n];
-    }
-    finish[static_cast<std::size_t>(step.stage)] = from;
-  }
-}
-
-template <std::size_t N>
-void walk(const ScheduleTable& table, const std::vector<Seconds>& durations,
-          const std::vector<Seconds>& start, const std::array<Seconds, N>& transfer,
-          std::vector<Seconds>* starts, TableTiming& timing) {
-  thread_local std::vector<std::array<Seconds, N>> finish;  // by stage
-  finish.resize(start.size());
-  for (std::size_t s = 0; s < start.size(); ++s) finish[s].fill(start[s]);
-  const bool waits = table.waits_for_sends;
-  const auto run = table.paired ? (waits ? walk<N, true, true> : walk<N, true, false>)
-                                : (waits ? walk<N, false, true> : walk<N, false, false>);
-  run(table, durations, transfer, finish, starts);
-  timing.finish.reserve(start.size());
-  for (const auto& end : finish) {
-    timing.finish.push_back(end[0]);
-    timing.end = std::max(timing.end, end[0]);
-    timing.end_without_transfer = std::max(timing.end_without_transfer, end[N - 1]);
-  }
-}
-
-}  // namespace
-
-TableTiming time_table(const ScheduleTable& table, const std::vector<Seconds>& durations,
-                       const std::vector<Seconds>& start, Seconds transfer, TableDetail detail) {
-  const auto stages = static_cast<std::size_t>(table.shape.pp);
-  const auto kinds = static_cast<std::size_t>(table.kinds());
-  PLEAT_ASSERT(durations.size() == stages * kinds && start.size() == stages);
-  TableTiming timing;
-  std::vector<Seconds>* const starts = detail.starts ? &timing.starts : nullptr;
-  if (detail.starts) timing.starts.reserve(table.walk.size());
-  if (detail.end_without_transfer && transfer > Seconds(0)) {
-    walk<2>(table, durations, start, {transfer, Seconds(0)}, starts, timing);
-  } else {
-    walk<1>(table, durations, start, {transfer}, starts, timing);
-  }
-  timing.busy.resize(stages);
-  for (std::size_t s = 0; s < stages; ++s) {
-    for (std::size_t k = 0; k < kinds; ++k) {
-      timing.busy[s] += durations[s * kinds + k] * table.times[s][k];
-    }
-  }
-  return timing;
 }
 
 }  // namespace pleat

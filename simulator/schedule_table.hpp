@@ -31,6 +31,13 @@ struct SlotWork {
   }
 };
 
+// A stage's slots in order, as SlotWork. The middle of a long step repeats itself: from `first` on
+// the same `round` of slots comes `times` times. times 0: nothing does.
+struct StageWork {
+  std::vector<std::int32_t> slots;
+  std::size_t first = 0, round = 0, times = 0;
+};
+
 struct ScheduleTable {
   struct Step {
     std::int32_t stage = 0, slot = 0;       // slot: index into the stage's order
@@ -46,7 +53,7 @@ struct ScheduleTable {
   // interleaved 1F1B after those of warm-up and cool-down. Else sending takes none of its time.
   bool waits_for_sends = false;
   std::vector<std::vector<Slot>> orders;        // by stage; empty without TableParts::slots
-  std::vector<std::vector<std::int32_t>> work;  // by stage: SlotWork in order
+  std::vector<StageWork> work;                  // by stage
   std::vector<std::vector<std::int32_t>> times; // by stage: how often each SlotWork runs
   std::vector<Step> steps;  // empty without TableParts::slots
   // What timing reads of each step.
@@ -57,6 +64,12 @@ struct ScheduleTable {
     bool travels[2] = {false, false}, sends = false;
   };
   std::vector<Walk> walk;                       // parallel to steps
+  // From walk[first] on the same `steps` come `times` times, each reading what comes as far before
+  // it. `reach`: how far before them they, and what comes after them, read at most.
+  struct Rounds {
+    std::size_t first = 0, steps = 0, times = 0, reach = 0;
+  };
+  Rounds rounds;
   std::int32_t cells = 0;                       // one a pass, virtual stage and microbatch
   [[nodiscard]] SlotWork slot_work() const {
     return {.chunks = chunks_of_stage(shape), .split = splits_backward(shape.kind)};
@@ -89,7 +102,8 @@ struct TableDetail {
 
 // durations: [stage][kinds()]; start: by stage. A slot starts when its stage is free and its inputs
 // are there, `transfer` later where they travel; where the table says so the stage waits as long
-// for what it sends (docs/MODEL.md section 8). O(slots).
+// for what it sends (docs/MODEL.md section 8). O(slots), but where starts are not asked for, rounds
+// that take as long as the one before for all stages are not gone through (to 1e-11 of the end).
 [[nodiscard]] TableTiming time_table(const ScheduleTable&, const std::vector<Seconds>& durations,
                                      const std::vector<Seconds>& start, Seconds transfer,
                                      TableDetail detail = {});

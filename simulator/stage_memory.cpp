@@ -71,38 +71,65 @@ EpilogueMemory epilogue_memory(const StageProgram& stage) {
   return memory;
 }
 
-MemoryDelta replay(std::span<const std::int32_t> work, const StageCosts& costs) {
+namespace {
+
+MemoryDelta repeated(const MemoryDelta& one, std::int64_t times) {
+  return {.peak = one.peak + std::max<std::int64_t>(0, (times - 1) * one.net),
+          .net = times * one.net};
+}
+
+// All slots of a stage; `of_slot`: a SlotWork's MemoryDelta.
+template <class OfSlot>
+MemoryDelta replay(const StageWork& work, const OfSlot& of_slot) {
+  const auto slots = [&](MemoryDelta before, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) before = then(before, of_slot(work.slots[i]));
+    return before;
+  };
+  const std::size_t end_of_rounds = work.first + work.round * work.times;
+  MemoryDelta total = slots({}, 0, work.first);
+  if (work.times > 0) {
+    const MemoryDelta round = slots({}, work.first, work.first + work.round);
+    total = then(total, repeated(round, static_cast<std::int64_t>(work.times)));
+  }
+  return slots(total, end_of_rounds, work.slots.size());
+}
+
+MemoryDelta replay(const StageWork& work, const StageCosts& costs) {
   // In the order of SlotWork.
   const std::vector<PassCost>* const alone[] = {&costs.forward, &costs.backward, &costs.input,
                                                 &costs.weight};
   const auto chunks = static_cast<std::int32_t>(costs.forward.size());
   const int paired =
       SlotWork{.chunks = chunks, .split = !costs.input.empty()}.first_pair();
-  MemoryDelta total;
-  for (const std::int32_t w : work) {
+  return replay(work, [&](std::int32_t w) -> const MemoryDelta& {
     const PassCost& cost = w >= paired ? costs.pair(static_cast<std::size_t>(w - paired))
                                        : (*alone[w / chunks])[static_cast<std::size_t>(w % chunks)];
-    total = then(total, cost.memory);
-  }
-  return total;
+    return cost.memory;
+  });
 }
 
-std::int64_t most_in_flight(std::span<const std::int32_t> work,
-                            const std::vector<std::int64_t>& by_chunk, bool split) {
+}  // namespace
+
+std::int64_t most_in_flight(const StageWork& work, const std::vector<std::int64_t>& by_chunk,
+                            bool split) {
   if (by_chunk.empty()) return 0;
   const auto chunks = static_cast<std::int32_t>(by_chunk.size());
   const int paired = SlotWork{.chunks = chunks, .split = split}.first_pair();
-  std::int64_t now = 0, most = 0;
-  for (const std::int32_t w : work) {
-    const bool pair = w >= paired;
-    const std::int32_t kind = w / chunks;  // 0 forward, 1 backward, 2 and 3 its halves
-    if (pair) now += by_chunk[static_cast<std::size_t>((w - paired) / chunks)];
-    if (!pair && kind == 0) now += by_chunk[static_cast<std::size_t>(w)];
-    most = std::max(most, now);
-    if (pair) now -= by_chunk[static_cast<std::size_t>((w - paired) % chunks)];
-    if (!pair && (kind == 1 || kind == 3)) now -= by_chunk[static_cast<std::size_t>(w % chunks)];
-  }
-  return most;
+  const auto of = [&](std::int32_t chunk) { return by_chunk[static_cast<std::size_t>(chunk)]; };
+  return replay(work, [&](std::int32_t w) -> MemoryDelta {
+           std::int64_t begins = 0, ends = 0;
+           const std::int32_t kind = w / chunks;  // 0 forward, 1 backward, 2 and 3 its halves
+           if (w >= paired) {
+             begins = of((w - paired) / chunks);
+             ends = of((w - paired) % chunks);
+           } else if (kind == 0) {
+             begins = of(w);
+           } else if (kind == 1 || kind == 3) {
+             ends = of(w % chunks);
+           }
+           return {.peak = begins, .net = begins - ends};
+         })
+      .peak;
 }
 
 std::vector<std::int64_t> offloaded_activations(const StageProgram& stage, const LayerRows& rows) {
@@ -148,8 +175,7 @@ std::int64_t fullest_node(const std::vector<StageMemory>& stages, int ranks, int
   return most;
 }
 
-StageMemory stage_memory(Stage stage, const StageRecord& record,
-                         std::span<const std::int32_t> work) {
+StageMemory stage_memory(Stage stage, const StageRecord& record, const StageWork& work) {
   const MemoryDelta slots = replay(work, record.costs);
   const MemoryDelta step = then(slots, record.epilogue_memory);
   const std::int64_t reloaded = step.peak > slots.peak ? record.epilogue_memory.optimizer : 0;

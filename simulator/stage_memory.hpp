@@ -4,12 +4,11 @@
 // rest.
 #pragma once
 
-#include <span>
-
 #include "core/program/program.hpp"
 #include "simulator/estimate.hpp"
 #include "simulator/layer_costs.hpp"
 #include "simulator/layer_rows.hpp"
+#include "simulator/schedule_table.hpp"
 
 namespace pleat {
 
@@ -29,9 +28,8 @@ struct EpilogueMemory : MemoryDelta {
 [[nodiscard]] EpilogueMemory epilogue_memory(const StageProgram&);
 
 // The largest sum, at any slot, over the chunks between their forward and their backward pass.
-// `work`: SlotWork in the stage's order, `split` as there (the pass ends with the weight
-// gradients); empty `by_chunk`: 0.
-[[nodiscard]] std::int64_t most_in_flight(std::span<const std::int32_t> work,
+// `split` as in SlotWork (the pass ends with the weight gradients); empty `by_chunk`: 0.
+[[nodiscard]] std::int64_t most_in_flight(const StageWork&,
                                           const std::vector<std::int64_t>& by_chunk,
                                           bool split = false);
 
@@ -84,7 +82,6 @@ struct StageRecord;
 // Replays the slots (`work`: SlotWork in the stage's order) with per-chunk trajectories: O(slots).
 // Same result as peak_live_bytes when every microbatch and layer routes the capacity the costs were
 // priced with.
-[[nodiscard]] StageMemory stage_memory(Stage, const StageRecord&,
-                                       std::span<const std::int32_t> work);
+[[nodiscard]] StageMemory stage_memory(Stage, const StageRecord&, const StageWork&);
 
 }  // namespace pleat

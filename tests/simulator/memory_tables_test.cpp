@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 #include <set>
 
 #include "core/program/program.hpp"
@@ -211,12 +212,45 @@ TEST(MegatronMemory, GraphsOfPartsKeepTheirOutputs) {
 
 // Forward of chunks 0, 1; both at once with backward of 0; backward of 1 and of 0.
 TEST(MegatronMemory, WhatIsInFlightCountsAPairOnItsWayIn) {
-  const std::vector<std::int32_t> work{0, 1, 4 + 2 * 1 + 0, 3, 3};
+  const StageWork work{{0, 1, 4 + 2 * 1 + 0, 3, 3}};
   EXPECT_EQ(most_in_flight(work, {10, 1}), 12);
   EXPECT_EQ(most_in_flight(work, {}), 0);
   // Split: forward of both chunks, input and weight gradients of 0, forward of 0.
-  const std::vector<std::int32_t> split{0, 1, 4, 6, 0};
+  const StageWork split{{0, 1, 4, 6, 0}};
   EXPECT_EQ(most_in_flight(split, {10, 1}, true), 11);
+}
+
+// Rounds that repeat are walked once; slot by slot the same comes out.
+TEST(MegatronMemory, RoundsCountAsOftenAsTheyCome) {
+  std::mt19937 random(11);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  int with_rounds = 0;
+  for (int i = 0; i < 400; ++i) {
+    Schedule schedule{.pp = 1 << below(4), .vpp = 1 + below(4), .microbatches = 1 + below(60)};
+    if (schedule.pp == 1) schedule.vpp = 1;
+    if (below(3) == 0) schedule.group = schedule.pp * (1 + below(2));
+    // Interleaved orders have whole groups.
+    if (schedule.vpp > 1) {
+      schedule.microbatches = std::max(schedule.pp, schedule.group) * (1 + below(20));
+    }
+    schedule.paired = schedule.vpp > 1 && below(2) == 0;
+    if (below(4) == 0 && schedule.pp > 1) {
+      schedule = {.pp = schedule.pp, .microbatches = schedule.microbatches,
+                  .kind = PipelineSchedule::zb_h1};
+    }
+    const ScheduleTable table = tabulate(schedule);
+    const SlotWork kinds = table.slot_work();
+    std::vector<std::int64_t> bytes;
+    for (int c = 0; c < kinds.chunks; ++c) bytes.push_back(below(100));
+    for (const StageWork& work : table.work) {
+      with_rounds += work.times > 1 ? 1 : 0;
+      ASSERT_LE(work.first + work.round * work.times, work.slots.size());
+      EXPECT_EQ(most_in_flight(work, bytes, kinds.split),
+                most_in_flight({work.slots}, bytes, kinds.split))
+          << schedule.pp << " " << schedule.vpp << " " << schedule.microbatches;
+    }
+  }
+  EXPECT_GT(with_rounds, 400);
 }
 
 TEST(MegatronMemory, BuffersOfTheDispatchers) {
