@@ -40,9 +40,8 @@ class Tabulator {
     t_.walk.reserve(left);
     while (left > 0) {
       std::size_t advanced = 0;
-      for (int s = 0; s < t_.shape.pp; ++s) {
-        while (const std::size_t n = advance(s)) advanced += n;
-      }
+      // A slot of each stage in turn, so that rounds of microbatches follow each other in one order.
+      for (int s = 0; s < t_.shape.pp; ++s) advanced += advance(s);
       PLEAT_ASSERT(advanced > 0);  // else the order deadlocks
       left -= advanced;
     }
@@ -247,7 +246,8 @@ ScheduleTable tabulate(const Schedule& schedule, std::vector<std::vector<Slot>> 
                       .work = {},
                       .times = {},
                       .steps = {},
-                      .walk = {}};
+                      .walk = {},
+                      .rounds = {}};
   Tabulator(table, parts).run();
   if (parts == TableParts::timing) table.orders = {};
   return table;

@@ -3,7 +3,6 @@
 // The in-order streams of one rank: when each op runs, and which rubric every moment belongs to.
 #pragma once
 
-#include <boost/container/small_vector.hpp>
 #include <span>
 #include <vector>
 
@@ -18,7 +17,7 @@ struct StreamOp {
   Stream stream = Stream::compute;
   double sm_share = 0;      // of communication: part of the SMs it takes from compute beside it
   double slowdown = 1;      // of communication: how much longer it takes beside compute
-  boost::container::small_vector<int, 6> after{};
+  std::vector<int> after{};
   // Exchanges in pieces: the op may start once `lead` of entry `with` is done instead of all of it,
   // and the last `tail` of its own work waits for the end of `with`. -1: none.
   int with = -1;

@@ -13,7 +13,7 @@ namespace pleat {
 
 namespace {
 
-constexpr std::size_t kFewRounds = 32;  // not worth looking for
+constexpr std::size_t kFewRounds = 8;  // not worth looking for
 
 // The end of a step follows from the ends of steps before it by sums and maxima. So where all of
 // them come later than a round before by the same time, those of every further round do, too.
@@ -49,7 +49,7 @@ class SteadyRounds {
   }
 
  private:
-  static constexpr double kRounding = 2e-15;  // of a time
+  static constexpr double kRounding = 1e-14;  // of a time
 
   bool is_steady(std::size_t end) {
     for (std::size_t n = 0; n < N; ++n) longer_[n] = finish_[0][n] - before_[0][n];

@@ -13,11 +13,8 @@ namespace {
 
 using test::part_of;
 
-StreamOp op(double seconds, CostClass cls, Stream stream, const std::vector<int>& after = {}) {
-  return {.duration = Seconds(seconds),
-          .cls = cls,
-          .stream = stream,
-          .after = {after.begin(), after.end()}};
+StreamOp op(double seconds, CostClass cls, Stream stream, std::vector<int> after = {}) {
+  return {.duration = Seconds(seconds), .cls = cls, .stream = stream, .after = std::move(after)};
 }
 
 TEST(Streams, CommunicationHidesBehindCompute) {
