@@ -40,7 +40,7 @@ class Tabulator {
     t_.walk.reserve(left);
     while (left > 0) {
       std::size_t advanced = 0;
-      // A slot of each stage in turn, so that rounds of microbatches follow each other in one order.
+      // A slot of each stage in turn, so that the rounds of all stages have one order.
       for (int s = 0; s < t_.shape.pp; ++s) advanced += advance(s);
       PLEAT_ASSERT(advanced > 0);  // else the order deadlocks
       left -= advanced;
