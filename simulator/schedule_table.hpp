@@ -103,7 +103,8 @@ struct TableDetail {
 // durations: [stage][kinds()]; start: by stage. A slot starts when its stage is free and its inputs
 // are there, `transfer` later where they travel; where the table says so the stage waits as long
 // for what it sends (docs/MODEL.md section 8). O(slots), but where starts are not asked for, rounds
-// that take as long as the one before for all stages are not gone through (to 1e-11 of the end).
+// of a long pipeline that take as long as the one before for all stages are not gone through (to
+// 1e-11 of the end).
 [[nodiscard]] TableTiming time_table(const ScheduleTable&, const std::vector<Seconds>& durations,
                                      const std::vector<Seconds>& start, Seconds transfer,
                                      TableDetail detail = {});

@@ -13,7 +13,7 @@ namespace pleat {
 
 namespace {
 
-constexpr std::size_t kFewRounds = 8;  // not worth looking for
+constexpr std::size_t kFewSlots = 4000, kFewRounds = 8;  // not worth looking for
 
 // The end of a step follows from the ends of steps before it by sums and maxima. So where all of
 // them come later than a round before by the same time, those of every further round do, too.
@@ -109,7 +109,8 @@ void walk(const ScheduleTable& table, const std::vector<Seconds>& durations,
       finish[static_cast<std::size_t>(step.stage)] = from;
     }
   };
-  if (starts == nullptr && table.rounds.times > kFewRounds) {
+  const bool is_long = table.walk.size() > kFewSlots && table.rounds.times > kFewRounds;
+  if (starts == nullptr && is_long) {
     SteadyRounds<N> steady(table.rounds, ends, finish);
     for (std::size_t k = 1; k <= table.rounds.times && done < table.walk.size(); ++k) {
       walk_to(table.rounds.first + k * table.rounds.steps);
