@@ -17,7 +17,9 @@ bool opens_array(std::string_view word) {
 
 class Cutter {
  public:
-  explicit Cutter(std::string_view text) : text_(text) {}
+  // `in_array`: between an array's brackets, where no other array begins.
+  explicit Cutter(std::string_view text, bool in_array = false)
+      : text_(text), in_array_(in_array) {}
 
   std::vector<ShellToken> cut() {
     while (at_ < text_.size()) next();
@@ -145,6 +147,10 @@ class Cutter {
     awaited_.clear();
   }
 
+  [[nodiscard]] bool begins_array(std::string_view word) const {
+    return !in_array_ && opens_array(word);
+  }
+
   // From at_ to the end of a word, quotes and all.
   std::string word_text() {
     const std::size_t begin = at_;
@@ -159,7 +165,7 @@ class Cutter {
         continue;
       }
       if (c == '(') {
-        if (opens_array(word) || at_ == begin) break;  // an array, or an operator
+        if (begins_array(word) || at_ == begin) break;  // an array, or an operator
         if (!word.empty() &&
             std::ranges::all_of(word, [](char w) { return is_shell_name(w) || w == '-'; }))
           break;  // of a function
@@ -174,13 +180,13 @@ class Cutter {
   void take_word() {
     const std::size_t before = at_;
     std::string word = word_text();
-    if (opens_array(word) && at_ < text_.size() && text_[at_] == '(') {
+    if (begins_array(word) && at_ < text_.size() && text_[at_] == '(') {
       const std::size_t begin = at_ + 1, end = after_quoted(text_, at_);
       at_ = end;
       ShellToken array{ShellToken::Kind::array, std::move(word)};
       const std::string_view inside =
           text_.substr(begin, std::max(end, begin + 1) - begin - (text_[end - 1] == ')' ? 1 : 0));
-      for (ShellToken& t : Cutter(inside).cut())
+      for (ShellToken& t : Cutter(inside, true).cut())
         if (t.kind == ShellToken::Kind::word) array.items.push_back(std::move(t.text));
       out_.push_back(std::move(array));
       return;
@@ -193,6 +199,7 @@ class Cutter {
   }
 
   std::string_view text_;
+  bool in_array_;
   std::size_t at_ = 0;
   std::vector<ShellToken> out_;
   std::vector<Awaited> awaited_;
