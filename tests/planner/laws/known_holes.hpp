@@ -38,7 +38,15 @@ inline const std::vector<KnownHole>& known_holes() {
       {"the share of the optimizer's state on the host is chosen for one memory choice of a mesh",
        {"recompute", "offload", "cuda_graph", "optimizer.cpu_offload"},
        0.002},
-      {"offload beside a graph of the whole iteration", {"offload"}, 0.0012}};
+      {"offload beside a graph of the whole iteration", {"offload"}, 0.0012},
+      {"a larger microbatch that fits only with other sharding and more that is sent away",
+       {"micro_batch", "sharding", "offload"},
+       0.004},
+      {"another expert parallel size with another dispatcher and other memory choices",
+       {"expert.ep", "expert.edp", "dispatcher", "recompute", "offload"},
+       0.001},
+      {"other chunks with offload and another layout", {"vpp", "cp_comm", "offload", "layout"},
+       0.0002}};
   return list;
 }
 
