@@ -420,6 +420,7 @@ void ShellState::parameter(std::string_view inside, bool quoted, Build& b) {
       text.replace(at, from.size(), to);
       if (!every || text.size() > kMostProduced) break;
     }
+    produced_ += text.size();  // the next expansion says so where it is too much
     return b.add(text, quoted);
   }
   if (!colon && (what == ',' || what == '^')) {
