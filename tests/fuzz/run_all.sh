@@ -41,7 +41,7 @@ stat_of() { sed -n "s/^stat::$2: *//p" "$work/logs/$1" | tail -1; }
 # A corpus of its own grows beside the tree's seeds. Memory and time are bounded: a hang is a finding.
 # Inputs are no longer than the longest seed at first, and grow where nothing new is found (libFuzzer leaves that out
 # for programs that change inputs themselves). Targets that use sockets hand each input from thread to thread: on one
-# core they run four times as often by the clock as on two.
+# core they run four times as often by the clock as on two that others use, too.
 run_one() {
   local name="$1" seeds=() pinned=() outcome=0
   [[ "$name" != *_tcp ]] || pinned=(taskset -c "$(core_number "${slot:-0}")")
