@@ -136,9 +136,11 @@ std::optional<std::int64_t> ShellState::evaluate(const std::string& text) const 
     if (name.front() >= '0' && name.front() <= '9') {
       numbers += name;
     } else {
-      const std::string value = this->value(name);
-      if (!unknown_part(value).empty() || value.find_first_not_of("0123456789-") < value.size() ||
-          value.empty())
+      constexpr std::size_t kDigits = 20;  // of a number of 64 bits, with its sign
+      const Items* const all = items(name);
+      const std::string_view value = all == nullptr || all->empty() ? "" : all->front().second;
+      if (value.empty() || value.size() > kDigits ||
+          value.find_first_not_of("0123456789-") < value.size())
         return std::nullopt;
       numbers += value;
     }

@@ -17,21 +17,9 @@ using Tokens = std::vector<ShellToken>;
 using Kind = ShellToken::Kind;
 
 constexpr int kMostSteps = 200'000;  // commands that are followed
+constexpr int kSkipped = 10;         // so many that are read over count as one that is followed
+constexpr std::size_t kToken = 4;    // a script's character counts as so many: it may be a token
 constexpr int kMostCalls = 60;
-
-// "NAME=…" or "NAME[…]+=…": the length of the name, 0 of other words.
-std::size_t assigned_name(std::string_view word) {
-  std::size_t end = 0;
-  while (end < word.size() && is_shell_name(word[end])) ++end;
-  if (end == 0 || (word[0] >= '0' && word[0] <= '9')) return 0;
-  if (end < word.size() && word[end] == '[') {
-    const std::size_t close = word.find(']', end);
-    if (close == std::string_view::npos) return 0;
-    end = close + 1;
-  }
-  const std::string_view rest = word.substr(end);
-  return rest.starts_with("=") || rest.starts_with("+=") ? end : 0;
-}
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -46,6 +34,7 @@ class Follower {
 
   void follow(const std::string& text) {
     if (++depth_ > kMostCalls) fail("calls itself without end");
+    state_.spend(kToken * text.size());
     const Tokens tokens = shell_tokens(text);
     std::size_t at = 0;
     while (at < tokens.size()) {
@@ -61,6 +50,11 @@ class Follower {
  private:
   [[noreturn]] void fail(const char* why) const {
     throw_config_error(ExitCode::bad_file, where_, "", why, "the command line itself, in a file");
+  }
+
+  void step(int count) {
+    steps_ += count;
+    if (steps_ > kMostSteps * kSkipped) fail("does not end");
   }
 
   static bool is_op(const Tokens& t, std::size_t at, std::string_view what) {
@@ -118,7 +112,7 @@ class Follower {
 
   bool command(const Tokens& t, std::size_t& at, bool run) {
     if (++depth_ > kMostCalls) fail("is nested too deeply");
-    if (run && ++steps_ > kMostSteps) fail("does not end");
+    step(run ? kSkipped : 1);
     const bool success = command_inside(t, at, run);
     --depth_;
     return success;
@@ -187,7 +181,7 @@ class Follower {
       list(t, at, {"done"}, true);
       followed = true;
       counted = state_.count(head.substr(second + 1));
-      if (++steps_ > kMostSteps) fail("does not end");
+      step(kSkipped);
     }
     if (!followed) list(t, at, {"done"}, false);
     if (at < t.size()) ++at;
@@ -306,10 +300,9 @@ class Follower {
     }
     const std::size_t end = assigned_name(t.text);
     const std::string name = t.text.substr(0, end);
-    if (before != nullptr && name.find('[') == std::string::npos) {
-      const ShellState::Items* const now = state_.items(name);
-      before->emplace_back(name, now == nullptr ? std::nullopt : std::optional(*now));
-    }
+    if (before != nullptr && name.find('[') == std::string::npos &&
+        std::ranges::find(*before, name, &Before::value_type::first) == before->end())
+      before->emplace_back(name, state_.copy(name));
     if (t.text[end] == '+')
       state_.append(name, state_.word(std::string_view(t.text).substr(end + 2)));
     else
@@ -423,19 +416,25 @@ class Follower {
     std::swap(outer, state_.positional);
   }
 
+  // As a shell of its own: what it sets is gone when it ends.
+  void follow_apart(const std::vector<std::string>& words, std::size_t first,
+                    const std::string& text) {
+    ShellState outer = state_.snapshot();
+    call(words, first, [&] { follow(text); });
+    state_.restore(std::move(outer));
+  }
+
   // "sbatch --nodes=8 job.sh …" of a given file, as a job with these options.
   bool submit(const std::vector<std::string>& words) {
     for (std::size_t i = 1; i < words.size(); ++i) {
       const std::string* const text = words[i].starts_with('-') ? nullptr : file(words, i);
       if (text == nullptr) continue;
-      const ShellState outer = state_;
       const std::string outer_job = job_;
       job_ = "#SBATCH";
       for (std::size_t k = 1; k < i; ++k) job_ += " " + words[k];
       job_ += "\n" + *text;
-      call(words, i + 1, [&] { follow(*text); });
+      follow_apart(words, i + 1, *text);
       job_ = outer_job;
-      state_ = outer;
       return true;
     }
     return false;
@@ -450,25 +449,26 @@ class Follower {
       if (next.size() > 1 && next.front() == '-' && next.back() == 'c' && i + 2 < words.size()) {
         const std::size_t before = commands_.size();
         follow(words[i + 2]);
-        for (std::size_t k = before; k < commands_.size(); ++k)
+        std::size_t characters = 0;
+        for (std::size_t k = 0; k < i; ++k) characters += kShellWord + words[k].size();
+        for (std::size_t k = before; k < commands_.size(); ++k) {
+          state_.spend(characters);
           commands_[k].words.insert(commands_[k].words.begin(), words.begin(),
                                     words.begin() + static_cast<std::ptrdiff_t>(i));
+        }
         return;
       }
       if (const std::string* const text = file(words, i + 1)) {
-        const ShellState outer = state_;
-        call(words, i + 2, [&] { follow(*text); });
-        state_ = outer;
+        follow_apart(words, i + 2, *text);
         return;
       }
     }
     if (file_name(words[0]) == "sbatch" && submit(words)) return;
     if (const std::string* const text = file(words, 0)) {
-      const ShellState outer = state_;
-      call(words, 1, [&] { follow(*text); });
-      state_ = outer;
+      follow_apart(words, 1, *text);
       return;
     }
+    state_.spend(job_.size());
     commands_.push_back({std::move(words), job_});
   }
 

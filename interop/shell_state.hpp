@@ -13,6 +13,8 @@
 
 namespace pleat::interop {
 
+inline constexpr std::size_t kShellWord = 16;  // characters that a word counts as in itself
+
 class ShellState {
  public:
   using Items = std::vector<std::pair<std::string, std::string>>;  // by index or key
@@ -25,11 +27,18 @@ class ShellState {
   void forget(const std::string& name);  // it has a value, but nobody knows which
   // Nothing where it is not set.
   [[nodiscard]] const Items* items(const std::string& name) const;
-  [[nodiscard]] std::string value(const std::string& name) const;  // unknown where not set
+  [[nodiscard]] std::string value(const std::string& name) const;    // unknown where not set
+  [[nodiscard]] std::optional<Items> copy(const std::string& name);  // spent
   [[nodiscard]] std::map<std::string, std::string> all() const;
 
   std::vector<std::string> positional;  // $1, $2, …
   std::string printed_by_yq;
+
+  // Counts what a script makes; throws ConfigError where that is more than any script needs.
+  // Expansions count themselves. In characters.
+  void spend(std::size_t characters);
+  [[nodiscard]] ShellState snapshot();  // spent
+  void restore(ShellState before);      // all but what is spent
 
   // A word's expansion, cut at blanks outside of quotes. Sets variables that "${X:=1}" sets.
   [[nodiscard]] std::vector<std::string> words(std::string_view raw);
@@ -42,10 +51,12 @@ class ShellState {
   bool count(std::string_view assignment);
 
  private:
-  struct Build;
+  class Build;
   void expand(std::string_view raw, bool quoted, Build&);
   std::size_t dollar(std::string_view raw, std::size_t at, bool quoted, Build&);
   void parameter(std::string_view inside, bool quoted, Build&);
+  std::string replaced(std::string_view text, const std::string& from, const std::string& to,
+                       bool every);
   void substitute(std::string_view command, bool quoted, Build&);
   // Of what is already expanded: arithmetic, and "X" or "X[INDEX]".
   [[nodiscard]] std::optional<std::int64_t> evaluate(const std::string& expression) const;
@@ -54,9 +65,12 @@ class ShellState {
 
   std::map<std::string, Items> variables_;
   std::map<std::string, std::string> references_;
-  std::size_t produced_ = 0;  // characters of all expansions
+  std::size_t produced_ = 0;
   int depth_ = 0;
 };
+
+// For what nobody knows: its variable's name or a program's, without what a shell would read.
+[[nodiscard]] std::string unknown_value(std::string_view what);
 
 // Whether the words between [ and ] hold.
 [[nodiscard]] bool condition_holds(const std::vector<std::string>& words, const ShellState&);

@@ -207,6 +207,19 @@ class Cutter {
 
 }  // namespace
 
+std::size_t assigned_name(std::string_view word) {
+  std::size_t end = 0;
+  while (end < word.size() && is_shell_name(word[end])) ++end;
+  if (end == 0 || (word[0] >= '0' && word[0] <= '9')) return 0;
+  if (end < word.size() && word[end] == '[') {
+    const std::size_t close = word.find(']', end);
+    if (close == std::string_view::npos) return 0;
+    end = close + 1;
+  }
+  const std::string_view rest = word.substr(end);
+  return rest.starts_with("=") || rest.starts_with("+=") ? end : 0;
+}
+
 std::size_t after_quoted(std::string_view text, std::size_t at) {
   constexpr int kDepth = 200;
   std::vector<char> open;  // what closes the quotes and brackets that are open

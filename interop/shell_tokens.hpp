@@ -23,6 +23,9 @@ struct ShellToken {
   bool literal = false;              // heredoc: nothing in it is expanded
 };
 
+// "NAME=…" or "NAME[…]+=…": the length of the name, 0 of other words.
+[[nodiscard]] std::size_t assigned_name(std::string_view word);
+
 // Comments, redirections and their targets are left out; a heredoc stands behind its command. What
 // is not closed ends with the text.
 [[nodiscard]] std::vector<ShellToken> shell_tokens(const std::string& text);

@@ -126,6 +126,37 @@ TEST(Shell, NothingIsRunAndEverythingEnds) {
     EXPECT_NO_THROW(static_cast<void>(follow_script(broken, {}, "run.sh"))) << broken;
 }
 
+// Each line doubles what there is, in another way.
+TEST(Shell, WhatGrowsWithoutEndIsRefused) {
+  const auto lines = [](const std::string& line) {
+    std::string text;
+    for (int i = 0; i < 40; ++i) text += line + "\n";
+    return text;
+  };
+  const ShellInput files{{}, {{"twice.sh", "bash twice.sh $@ $@\n"}}, ""};
+  for (const std::string& text : {
+           "A=(x y)\n" + lines("A=(${A[@]} ${A[@]})"),      // words that are cut
+           "A='x y'\n" + lines("A=\"$A $A\""),              // one text
+           "A=(x y)\n" + lines("A+=(\"${A[@]}\")"),         // an array's end
+           "A='x y'\n" + lines("A=${A//y/x y x y}"),        // what is replaced
+           "A='x y'\n" + lines("for i in $A; do A+=' i'; done"),
+           std::string("f() { f $@ $@; }\nf x y"),          // arguments of a call
+           std::string("bash twice.sh x y"),                // of a shell of its own
+           "A='x y'\n" + lines("A=\"$A $A\"; eval \"$A\""),  // a script
+       }) {
+    try {
+      static_cast<void>(follow_script(text, files, "run.sh"));
+      ADD_FAILURE() << text.substr(0, 80);
+    } catch (const ConfigError& e) {
+      EXPECT_THAT(e.what(), ::testing::HasSubstr("without end")) << text.substr(0, 80);
+    }
+  }
+}
+
+TEST(Shell, AVariableOfOneCommandIsWhatItWasBefore) {
+  EXPECT_THAT(last_command("A=1\nA=2 A=3 other\nrun $A"), ElementsAre("run", "1"));
+}
+
 TEST(Yaml, MappingsListsQuotesAndComments) {
   const JsonValue y = read_yaml(
       "A:\n  --x: 1 # one\n  --y: \"a # b\"\n  --z: [p, 'q r']\nB:\n- u\n- v: 1\n  w: 2\n"
