@@ -138,7 +138,8 @@ std::optional<std::int64_t> ShellState::evaluate(const std::string& text) const 
     } else {
       constexpr std::size_t kDigits = 20;  // of a number of 64 bits, with its sign
       const Items* const all = items(name);
-      const std::string_view value = all == nullptr || all->empty() ? "" : all->front().second;
+      if (all == nullptr || all->empty()) return std::nullopt;
+      const std::string& value = all->front().second;
       if (value.empty() || value.size() > kDigits ||
           value.find_first_not_of("0123456789-") < value.size())
         return std::nullopt;
