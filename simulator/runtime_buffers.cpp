@@ -154,31 +154,38 @@ double deepep_buffer(const ModelSpec& model, const Plan& plan) {
   return channels * std::min<double>(kPeers, plan.expert.ep) * kNvlinkChunk * row + rdma;
 }
 
+std::vector<LayerElements> elements_of(const StageProgram& stage) {
+  std::vector<LayerElements> layers;
+  for (const LayerProgram& layer : stage.layers) {
+    LayerElements& of = layers.emplace_back(layer.kind);
+    for (const Weight& w : layer.weights) {
+      if (!w.buffer)
+        (w.bucket == Bucket::dense ? of.dense : of.expert) += static_cast<double>(w.elements);
+    }
+  }
+  return layers;
+}
+
+}  // namespace
+
 // Megatron-FSDP gathers the weights of the next layer beside those of the current one and reduces
 // the gradients of the last one beside it: one more of the largest layer than the program holds.
 // What is in no layer (tables, head) stays gathered from its first use on: only units are released
 // (megatron_fsdp.py, _post_forward and _root_pre_backward).
-double fsdp_buffers(const Plan& plan, const StageProgram& stage) {
+double fsdp_bytes(const Plan& plan, const std::vector<LayerElements>& layers) {
   if (plan.sharding != Sharding::zero2 && plan.sharding != Sharding::zero3) return 0;
   const bool gathers = plan.sharding == Sharding::zero3;
   double unit = 0, rest = 0;  // elements
-  for (const LayerProgram& layer : stage.layers) {
-    double dense = 0, expert = 0;
-    for (const Weight& w : layer.weights) {
-      if (!w.buffer)
-        (w.bucket == Bucket::dense ? dense : expert) += static_cast<double>(w.elements);
-    }
-    if (plan.attention.dp * plan.attention.cp <= 1) dense = 0;
-    if (plan.expert.edp <= 1) expert = 0;
+  for (const LayerElements& layer : layers) {
+    const double elements = (plan.attention.dp * plan.attention.cp > 1 ? layer.dense : 0) +
+                            (plan.expert.edp > 1 ? layer.expert : 0);
     const bool outside = layer.kind == LayerKind::embedding || layer.kind == LayerKind::head;
-    if (outside) rest += dense + expert;
-    else unit = std::max(unit, dense + expert);
+    if (outside) rest += elements;
+    else unit = std::max(unit, elements);
   }
   const double gradient = static_cast<double>(bytes_of(plan.optimizer.main_grads, 32)) / 32;
   return unit * gradient + (gathers ? 2.0 * (unit + rest) : 0);
 }
-
-}  // namespace
 
 std::int64_t outside_bytes(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan,
                            Runtime runtime) {
@@ -199,7 +206,7 @@ RuntimeBytes runtime_bytes(const CompiledFrom& from, const StageProgram& stage) 
       return {.allocated = static_cast<std::int64_t>(
                   workspaces(has_layer(stage, LayerKind::moe), has_layer(stage, LayerKind::head)) +
                   dummy_wgrads(stage) + head_gradient(stage) + gather_buffer(from, stage) +
-                  pipeline_buffers(from, stage.stage) + fsdp_buffers(from.plan, stage)),
+                  pipeline_buffers(from, stage.stage) + fsdp_bytes(from.plan, elements_of(stage))),
               .outside = outside_bytes(from.model, from.workload, from.plan, from.runtime)};
   }
   return {};

@@ -73,6 +73,14 @@ struct GraphOutputs {
 [[nodiscard]] GraphOutputs graph_outputs(const CompiledFrom&);
 // The same of a stage's layers, by chunk; empty without such graphs.
 [[nodiscard]] std::vector<std::int64_t> graph_outputs(const CompiledFrom&, const StageProgram&);
+// Elements of a layer's weights.
+struct LayerElements {
+  LayerKind kind{};
+  double dense = 0, expert = 0;
+};
+// Of what is allocated, that of weights and gradients which are gathered to be used (FSDP), for a
+// stage with these layers. 0 without.
+[[nodiscard]] double fsdp_bytes(const Plan&, const std::vector<LayerElements>&);
 // RuntimeBytes::outside alone, which is the same on all stages.
 [[nodiscard]] std::int64_t outside_bytes(const ModelSpec&, const WorkloadSpec&, const Plan&,
                                          Runtime);

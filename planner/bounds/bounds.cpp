@@ -259,7 +259,7 @@ PlanBounds BoundTable::mesh(const Plan& plan, const StateChoices& state, Seconds
         return outside_pipeline(plan, *std::ranges::max_element(stages.finish), stages);
       });
   const Layers& layers = layers_of(parts, plan, BoundScope::mesh);
-  return {time, peak(lean, state.shardings.back(), shape, layers, 0)};
+  return {time, peak(lean, state.shardings.back(), shape, layers, 0) + least_outside(plan)};
 }
 
 Seconds BoundTable::grid(const Plan& plan) {
@@ -310,15 +310,19 @@ Seconds BoundTable::least_step(Plan plan, const StateChoices& state, const PlanP
 std::int64_t BoundTable::least_peak(const Plan& plan, Sharding least, double share) {
   const PlanParts parts = estimator_.parts(plan);
   return peak(plan, least, shape_of(parts, plan), layers_of(parts, plan, BoundScope::family),
-              share);
+              share) +
+         least_outside(plan);
 }
 
-std::int64_t BoundTable::least_state(Plan plan, StatePlace least) {
+std::int64_t BoundTable::least_state(const Plan& of_mesh, Plan plan, StatePlace least) {
   put_state(least, plan);
-  plan = in_order(plan);
-  const PlanParts parts = estimator_.parts(plan);
-  return peak(plan, plan.sharding, shape_of(parts, plan),
-              layers_of(parts, plan, BoundScope::family), 0);
+  const PlanParts parts = estimator_.parts(of_mesh);
+  const Shape& shape = shape_of(parts, of_mesh);
+  const Layers& layers = layers_of(parts, of_mesh, BoundScope::mesh);
+  const std::vector<double> gathered = gathered_of_stages(plan, shape, layers);
+  std::vector<double> stages = peaks(plan, plan.sharding, shape, layers, 0);
+  for (std::size_t s = 0; s < stages.size(); ++s) stages[s] += gathered[s];
+  return static_cast<std::int64_t>(std::ranges::max(stages)) + outside(plan);
 }
 
 Seconds BoundTable::graph(const Plan& plan, CudaGraph graph, const StateChoices& state,

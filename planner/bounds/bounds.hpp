@@ -76,7 +76,8 @@ class BoundTable {
   }
   // Of all plans with this one's mesh, whatever their settings and memory choices. Time: the
   // pipeline alone, with arithmetic and memory-bound work, which overlap cannot hide; `plan` must
-  // have the settings with the least of it. Memory: weights, gradients and optimizer state alone.
+  // have the settings with the least of it. Memory: weights, gradients and optimizer state, and
+  // what the runtime allocates outside of the program, alone.
   [[nodiscard]] PlanBounds mesh(const Plan&, const StateChoices&, Seconds cutoff);
   // The time of all plans with this one's degrees, microbatch and order, whatever the chunks:
   // stages that share the work evenly and never wait, at the burst clock.
@@ -86,9 +87,9 @@ class BoundTable {
   // Bytes of all plans of the mesh. `plan` recomputes every layer in full; `share` is the part of
   // its saved activations that every other plan saves at least.
   [[nodiscard]] std::int64_t least_peak(const Plan&, Sharding least, double share);
-  // Bytes of all plans with this one's mesh and settings: weights, gradients and optimizer state
-  // alone.
-  [[nodiscard]] std::int64_t least_state(Plan, StatePlace least);
+  // Bytes of all plans with this one's mesh and settings, whatever they give up: weights, gradients
+  // and optimizer state, and what the runtime holds beside them. `of_mesh`: any plan of the mesh.
+  [[nodiscard]] std::int64_t least_state(const Plan& of_mesh, Plan, StatePlace least);
   // The time of all plans of the mesh with this CUDA graph mode: the host's launches are added.
   [[nodiscard]] Seconds graph(const Plan& least_work, CudaGraph, const StateChoices&,
                               Seconds cutoff);
@@ -203,6 +204,9 @@ class BoundTable {
                                                       const Layers&) const;
   [[nodiscard]] static double beside_of(const Counts& chunk, const std::vector<LayerVariant>&,
                                         const Layers&);
+  // Of StageRest::kept, what is gathered of sharded weights and gradients.
+  [[nodiscard]] std::vector<double> gathered_of_stages(const Plan&, const Shape&,
+                                                       const Layers&) const;
   // Bytes of a plan with these settings, by stage and of the largest.
   [[nodiscard]] std::vector<double> own_peaks(const Plan&, const Shape&, const Layers&);
   [[nodiscard]] std::int64_t own_peak(const Plan&, const Shape&, const Layers&);
@@ -223,6 +227,7 @@ class BoundTable {
   const HeldChunks& held_of(const Schedule&);
 
   [[nodiscard]] std::int64_t outside(const Plan&) const;  // bytes the runtime holds beside
+  [[nodiscard]] std::int64_t least_outside(Plan) const;   // of all settings
   [[nodiscard]] std::int64_t peak_of_family(const Plan& ordered, const PlanParts& of_that,
                                             const Plan&);
 

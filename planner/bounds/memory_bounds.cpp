@@ -99,13 +99,14 @@ std::vector<BoundTable::StageRest> BoundTable::rest_of_stages(const Plan& plan,
                static_cast<double>(v.kind == LayerKind::moe ? outputs.moe : outputs.dense);
     }
   }
+  const std::vector<double> gathered = gathered_of_stages(plan, shape, layers);
   std::vector<StageRest> rest;
   for (std::size_t s = 0; s < shape.kind_of.size(); ++s) {
     StageRest& r = rest.emplace_back();
     if (!splits_backward(plan.schedule) && shape.whole[s]) {
       r.beside = beside_of(shape.kinds[shape.kind_of[s].back()], variants, layers);
     }
-    r.kept = static_cast<double>(least_allocated(from, Stage{static_cast<int>(s)}));
+    r.kept = static_cast<double>(least_allocated(from, Stage{static_cast<int>(s)})) + gathered[s];
     for (const std::vector<std::int64_t>& moment : held[s]) {
       double graph = 0;
       for (std::size_t c = 0; c < moment.size(); ++c) {
@@ -122,6 +123,22 @@ std::vector<BoundTable::StageRest> BoundTable::rest_of_stages(const Plan& plan,
     r.kept += head + of_layer;
   }
   return rest;
+}
+
+std::vector<double> BoundTable::gathered_of_stages(const Plan& plan, const Shape& shape,
+                                                   const Layers& layers) const {
+  std::vector<double> stages(shape.of_stage.size());
+  if (runtime_ != Runtime::megatron || plan.sharding < Sharding::zero2) return stages;
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    std::vector<LayerElements> elements;
+    for (const auto& [i, count] : shape.of_stage[s]) {
+      const std::array<std::int64_t, 4>& of = layers[i].weights.of;
+      elements.push_back({shape.counted->variants()[i].kind, static_cast<double>(of[0] + of[2]),
+                          static_cast<double>(of[1] + of[3])});
+    }
+    stages[s] = fsdp_bytes(plan, elements);
+  }
+  return stages;
 }
 
 std::vector<double> BoundTable::own_peaks(const Plan& plan, const Shape& shape,
@@ -232,6 +249,13 @@ std::vector<double> BoundTable::peaks(const Plan& plan, Sharding sharding, const
     by_stage.push_back(state[s].kept + std::max({0.0, saved, state[s].reloaded}));
   }
   return by_stage;
+}
+
+std::int64_t BoundTable::least_outside(Plan plan) const {
+  plan.dispatcher = Dispatcher::alltoall;
+  plan.cp_a2a = 0;
+  put_shards(plan.sharding, 0, plan);
+  return outside(plan);
 }
 
 std::int64_t BoundTable::outside(const Plan& plan) const {

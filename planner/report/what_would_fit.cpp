@@ -8,14 +8,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace pleat {
 namespace {
 
 constexpr std::int64_t kMostGpusFactor = 1024, kMostGpus = 131072;
-constexpr std::int64_t kShortestSequenceFactor = 64;
-constexpr int kRoundsOfAChange = 100;  // of a search: the first plan that fits is enough
+constexpr int kMostHalvings = 6;  // of sequences
+constexpr int kRoundsOfAChange = 50;  // of a search: the first plan that fits is enough
 
 double gib(std::int64_t bytes) { return static_cast<double>(bytes) / kGiB; }
 
@@ -39,8 +40,16 @@ class ChangeFinder {
   }
 
  private:
+  [[nodiscard]] bool done() const { return found_.size() >= count_ || stopped_; }
+
   bool try_change(const Asked& changed, const std::string& text) {
-    if (found_.size() >= count_ || stopped_) return true;
+    if (done()) return true;
+    std::optional<Candidate> plan = plan_of(changed);
+    if (plan) found_.push_back({text, *std::move(plan)});
+    return plan.has_value();
+  }
+
+  std::optional<Candidate> plan_of(const Asked& changed) {
     SearchConfig config = rest_of_limits(changed.config, seconds_, priced_);
     config.top = 1;
     config.max_rounds = kRoundsOfAChange;
@@ -55,11 +64,10 @@ class ChangeFinder {
       SearchResult result = search(changed.problem, config);
       seconds_ += result.seconds;
       priced_ += result.priced;
-      if (result.best.empty()) return false;
-      found_.push_back({text, std::move(result.best.front())});
-      return true;
+      if (result.best.empty()) return std::nullopt;
+      return std::move(result.best.front());
     } catch (const ConfigError&) {
-      return false;  // no valid plan at all under this change
+      return std::nullopt;  // no valid plan at all under this change
     }
   }
 
@@ -133,20 +141,31 @@ class ChangeFinder {
     }
   }
 
+  // The longest ones that fit. The shortest are tried first: mostly no length helps.
   void shorter_sequences(int gpus) {
-    for (std::int64_t factor = 2; factor <= kShortestSequenceFactor; factor *= 2) {
-      if (asked_.problem.workload.seq_len % factor != 0) return;
+    const std::int64_t whole = asked_.problem.workload.seq_len;
+    const auto halved = [&](int times) {
       Asked changed = asked_;
       changed.config.gpus = gpus;
-      changed.problem.workload.seq_len /= factor;
-      std::string text =
-          fmt::format("sequences of {} tokens instead of {}", changed.problem.workload.seq_len,
-                      asked_.problem.workload.seq_len);
-      if (gpus != asked_.config.gpus) {
-        text = fmt::format("{} GPUs instead of {} and {}", gpus, asked_.config.gpus, text);
-      }
-      if (try_change(changed, text)) return;
+      changed.problem.workload.seq_len = whole >> times;
+      return changed;
+    };
+    int too_few = 0, enough = 0;  // times that they are halved
+    while (enough < kMostHalvings && whole % (std::int64_t{2} << enough) == 0) ++enough;
+    if (enough == 0 || done()) return;
+    std::optional<Candidate> best = plan_of(halved(enough));
+    while (best && enough - too_few > 1) {
+      const int between = (too_few + enough) / 2;
+      std::optional<Candidate> plan = plan_of(halved(between));
+      (plan ? enough : too_few) = between;
+      if (plan) best = std::move(plan);
     }
+    if (!best) return;
+    std::string text =
+        fmt::format("sequences of {} tokens instead of {}", whole >> enough, whole);
+    if (gpus != asked_.config.gpus)
+      text = fmt::format("{} GPUs instead of {} and {}", gpus, asked_.config.gpus, text);
+    found_.push_back({std::move(text), *std::move(best)});
   }
 
   const Asked asked_;

@@ -3,30 +3,44 @@
 #include "planner/search/fallback_by_memory.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <numeric>
 
 #include "planner/search/sampled_meshes.hpp"
 
 namespace pleat {
 namespace {
 
-constexpr std::size_t kMeshesTried = 512;    // meshes
-constexpr std::size_t kTogether = 8;    // priced together before looking whether one fits
-constexpr std::size_t kTries = 64;      // meshes tried at most
+constexpr std::size_t kSample = 512;  // meshes, and as many with the smallest microbatch
+constexpr std::size_t kTogether = 8;  // priced together before looking whether one fits
+constexpr std::size_t kTries = 64;    // meshes tried at most
 
 struct Sampled {
   std::int32_t mesh = 0;
   PlanBounds bounds;
 };
 
+void add_evenly(const std::vector<std::int32_t>& meshes, std::vector<std::int32_t>& sample) {
+  const std::size_t count = std::min(kSample, meshes.size());
+  for (std::size_t i = 0; i < count; ++i) sample.push_back(meshes[i * meshes.size() / count]);
+}
+
 // In the order in which they are tried.
 std::vector<Sampled> sample(const PlanTree& tree, NodeOpener& opener, Workers& workers,
                             std::int64_t usable) {
-  const std::size_t all = tree.space.meshes.size(), count = std::min(kMeshesTried, all);
-  std::vector<Sampled> list(count);
-  workers.for_each(count, [&](std::size_t i) {
-    const auto mesh = static_cast<std::int32_t>(i * all / count);
-    list[i] = {mesh, opener.bounds().mesh(mesh)};
+  const std::vector<Mesh>& all = tree.space.meshes;
+  std::vector<std::int32_t> meshes(all.size()), sampled;
+  std::iota(meshes.begin(), meshes.end(), 0);
+  add_evenly(meshes, sampled);
+  const int smallest = std::ranges::min(all, {}, &Mesh::micro_batch).micro_batch;
+  std::erase_if(meshes, [&](std::int32_t m) {
+    return all[static_cast<std::size_t>(m)].micro_batch > smallest;
+  });
+  add_evenly(meshes, sampled);
+  std::ranges::sort(sampled);
+  sampled.erase(std::ranges::unique(sampled).begin(), sampled.end());
+  std::vector<Sampled> list(sampled.size());
+  workers.for_each(list.size(), [&](std::size_t i) {
+    list[i] = {sampled[i], opener.bounds().mesh(sampled[i])};
   });
   std::erase_if(list, [&](const Sampled& s) { return s.bounds.peak_bytes > usable; });
   std::ranges::sort(list, [&](const Sampled& a, const Sampled& b) {

@@ -160,9 +160,13 @@ Seconds NodeBounds::least_own_that_fits(const Node& setting, Seconds cutoff) {
   return least;
 }
 
+std::int64_t NodeBounds::least_state(const Node& family) {
+  Plan of_mesh = tree_.mesh_plan(with_largest_group(family));
+  tree_.put_least_work(tree_.least_work.front(), of_mesh);
+  return bounds_.least_state(of_mesh, tree_.plan_of(family), tree_.least_place());
+}
+
 std::int64_t NodeBounds::least_of_family(const Node& family, Seconds cutoff) {
-  const std::int64_t state = bounds_.least_state(tree_.plan_of(family), tree_.least_place());
-  if (state > usable_) return state;
   if (tree_.choices_by_stage && tree_.mesh_of(family).attention.pp > 1) {
     return least_of_stages(family);
   }

@@ -59,7 +59,9 @@ class NodeBounds {
   [[nodiscard]] PlanBounds family(const Node&, Seconds cutoff = kAnyTime);
   // The same with the node's memory choice. All settings of a family share it.
   [[nodiscard]] PlanBounds family_with_choice(Node, Seconds cutoff);
-  // A lower bound on the bytes of the family's plans. Any value that fits where it does not matter.
+  // Lower bounds on the bytes of the family's plans: of state and what the runtime holds; of all.
+  // Any value that fits where it does not matter.
+  [[nodiscard]] std::int64_t least_state(const Node& family);
   [[nodiscard]] std::int64_t least_of_family(const Node&, Seconds cutoff);
   // The choice that saves nothing does not fit: a bound of those that do; nothing fits: infinite.
   [[nodiscard]] Seconds least_that_fits(const Node& family, Seconds cutoff);

@@ -162,7 +162,13 @@ Opened NodeOpener::open_exchange(const Node& node) {
         ++child.settings;
       }
     }
-    if (child.settings > 0) opened.children.push_back(child);
+    if (child.settings == 0) continue;
+    if (const std::int64_t least = of_.least_state(child); least > usable_) {
+      opened.note_peak(least);
+      opened.rejected.push_back({"memory", tree_.plans_of(child)});
+      continue;
+    }
+    opened.children.push_back(child);
   }
   return opened;
 }
