@@ -167,7 +167,9 @@ Seconds BoundTable::outside_pipeline(const Plan& plan, Seconds end_of_stages,
 }
 
 void BoundTable::forget_layers() {
-  if (layers_.size() > kLayersKept) layers_.clear();
+  if (layers_.size() + exchanges_.size() <= kLayersKept) return;
+  layers_.clear();
+  exchanges_.clear();
 }
 
 Seconds BoundTable::step(const Plan& plan, const PlanParts& parts, const Sources& from) {
@@ -218,16 +220,26 @@ template <class StepOf>
 Seconds BoundTable::at_highest_clock(const PlanParts& parts, const Plan& of_layers,
                                      const Plan& plan, BoundScope scope, Seconds cutoff,
                                      CompiledLayers& compiled, const StepOf& step_of) {
-  const Layers& layers = layers_of(parts, of_layers, scope, 0, compiled);
+  return at_highest_clock(
+      plan, shape_of(parts, of_layers), cutoff,
+      [&](int clock) -> const Layers& {
+        return layers_of(parts, of_layers, scope, clock, compiled);
+      },
+      step_of);
+}
+
+template <class LayersAt, class StepOf>
+Seconds BoundTable::at_highest_clock(const Plan& plan, const Shape& shape, Seconds cutoff,
+                                     const LayersAt& layers_at, const StepOf& step_of) {
+  const Layers& layers = layers_at(0);
   const Seconds roughly = step_of(layers, kRoughly);
   if (roughly > cutoff) return roughly;
-  const int clock = highest_clock(plan, shape_of(parts, of_layers), layers, cutoff);
+  const int clock = highest_clock(plan, shape, layers, cutoff);
   const PassOrder::Near near{cutoff, roughly};
   if (clock >= kClockSteps) return std::isinf(cutoff.base()) ? roughly : step_of(layers, near);
   const double limit = cutoff.base();
   const Seconds excluded(std::nextafter(limit, 2 * limit));
-  const Layers& slower = layers_of(parts, of_layers, scope, clock, compiled);
-  return std::max(roughly, std::min(excluded, step_of(slower, near)));
+  return std::max(roughly, std::min(excluded, step_of(layers_at(clock), near)));
 }
 
 Seconds BoundTable::own_step(const Plan& of_layers, const PlanParts& parts, const Plan& plan,
@@ -325,16 +337,51 @@ std::int64_t BoundTable::least_state(const Plan& of_mesh, Plan plan, StatePlace 
   return static_cast<std::int64_t>(std::ranges::max(stages)) + outside(plan);
 }
 
-Seconds BoundTable::graph(const Plan& plan, CudaGraph graph, const StateChoices& state,
-                          Seconds cutoff) {
+// The least of each time of a layer, one by one.
+BoundTable::Layers BoundTable::least_of(const std::vector<Plan>& references, int clock,
+                                        CompiledLayers& compiled) {
+  Layers least;
+  for (const Plan& reference : references) {
+    const Plan ordered = in_order(reference);
+    const Layers& own =
+        layers_of(estimator_.parts(ordered), ordered, BoundScope::family, clock, compiled);
+    if (least.empty()) {
+      least = own;
+      continue;
+    }
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      for (const auto times : {&LayerBound::time, &LayerBound::exchanges, &LayerBound::copies,
+                               &LayerBound::alone, &LayerBound::half}) {
+        for (std::size_t p = 0; p < 2; ++p) {
+          Seconds& time = (least[i].*times)[p];
+          time = std::min(time, (own[i].*times)[p]);
+        }
+      }
+      least[i].matrix = std::min(least[i].matrix, own[i].matrix);
+      least[i].send = std::min(least[i].send, own[i].send);
+    }
+  }
+  return least;
+}
+
+Seconds BoundTable::exchanges(const Plan& plan, const Exchanges& all, const StateChoices& state,
+                              Seconds cutoff) {
   const PlanParts parts = estimator_.parts(plan);
   const Shape& shape = shape_of(parts, plan);
   CompiledLayers compiled;
   return at_highest_clock(
-      parts, plan, plan, BoundScope::mesh, cutoff, compiled,
+      plan, shape, cutoff,
+      [&](int clock) -> const Layers& {
+        const NumberKey<4> key{{parts.layers, clock, static_cast<std::int32_t>(all.which),
+                                static_cast<std::int32_t>(all.which >> 32)}};
+        return exchanges_.get(key, [&] {
+          return std::make_unique<Layers>(least_of(all.references(), clock, compiled));
+        });
+      },
       [&](const Layers& layers, const PassOrder::Near& near) {
-        return least_step(plan, state, parts,
-                          {.shape = shape, .layers = layers, .host = &graph, .near = near});
+        return longest(
+            {.shape = shape, .layers = layers, .host = &all.graph, .near = near}, cutoff,
+            [&](const Sources& from) { return least_step(plan, state, parts, from); });
       });
 }
 

@@ -5,7 +5,10 @@
 // to them.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <limits>
+#include <vector>
 
 #include "planner/bounds/choice_times.hpp"
 #include "planner/bounds/choice_ways.hpp"
@@ -90,9 +93,18 @@ class BoundTable {
   // Bytes of all plans with this one's mesh and settings, whatever they give up: weights, gradients
   // and optimizer state, and what the runtime holds beside them. `of_mesh`: any plan of the mesh.
   [[nodiscard]] std::int64_t least_state(const Plan& of_mesh, Plan, StatePlace least);
-  // The time of all plans of the mesh with this CUDA graph mode: the host's launches are added.
-  [[nodiscard]] Seconds graph(const Plan& least_work, CudaGraph, const StateChoices&,
-                              Seconds cutoff);
+  // Ways in which the plans of a mesh may exchange: which of the search they are, a bit for each,
+  // and a plan of each that gives up nothing, as for `exchange`.
+  struct Exchanges {
+    std::uint64_t which;
+    CudaGraph graph;  // which leaves the fewest launches
+    std::function<std::vector<Plan>()> references;
+  };
+  // The time of all plans of the mesh that exchange in any of these ways, with the host's launches:
+  // each layer takes the least of its times. `plan` is as for `mesh`. What the references' layers
+  // depend on beside `which` must be the same for all plans with its layers.
+  [[nodiscard]] Seconds exchanges(const Plan&, const Exchanges&, const StateChoices&,
+                                  Seconds cutoff);
   // The time of all plans of the mesh that exchange as `reference` does, which has the least
   // sharding and launches.
   [[nodiscard]] Seconds exchange(const Plan& reference, const StateChoices&, Seconds cutoff);
@@ -144,6 +156,11 @@ class BoundTable {
   [[nodiscard]] Seconds at_highest_clock(const PlanParts&, const Plan& layers_of, const Plan&,
                                          BoundScope, Seconds cutoff, CompiledLayers&,
                                          const StepOf& step_of);
+  // The same with layers_at(clock).
+  template <class LayersAt, class StepOf>
+  [[nodiscard]] Seconds at_highest_clock(const Plan&, const Shape&, Seconds cutoff,
+                                         const LayersAt& layers_at, const StepOf& step_of);
+  [[nodiscard]] Layers least_of(const std::vector<Plan>& references, int clock, CompiledLayers&);
   // That clock. kClockSteps: the burst clock.
   [[nodiscard]] int highest_clock(const Plan&, const Shape&, const Layers&, Seconds cutoff) const;
   // What a bound takes the time from.
@@ -239,6 +256,7 @@ class BoundTable {
   Known<int, Shape, std::hash<int>> shapes_;                // by PlanParts::layout
   // By PlanParts::layers, scope, clock, and layout if its layers are not alike.
   Known<NumberKey<4>, Layers, KeyHash> layers_;
+  Known<NumberKey<4>, Layers, KeyHash> exchanges_;  // by PlanParts::layers, clock, and which
   Known<int, std::vector<LayerSavings>, std::hash<int>> savings_;  // by PlanParts::layers
   Known<int, Profile, std::hash<int>> profiles_;            // by clock
   Known<NumberKey<24>, StepTail, KeyHash> tails_;

@@ -68,12 +68,32 @@ Seconds NodeBounds::whole_mesh(const Node& node, Seconds cutoff) {
   return least;
 }
 
-// With the CUDA graphs that leave the fewest launches.
-Seconds NodeBounds::launched_mesh(const Node& node, Seconds cutoff) {
-  const CudaGraph graph = tree_.least_work.front().graph;
+Seconds NodeBounds::exchanges(const Node& mesh, Seconds cutoff) {
+  const Node node = with_largest_group(mesh);
+  BoundTable::Exchanges all{.which = 0,
+                            .graph = tree_.least_work.front().graph,
+                            .references = {}};
+  std::vector<std::int16_t> settings;
+  const Plan mesh_plan = tree_.mesh_plan(mesh);
+  for (std::size_t e = 0; e < tree_.exchanges.size(); ++e) {
+    if (tree_.left_out(mesh_plan, mesh, e) != nullptr) continue;
+    all.which |= std::uint64_t{1} << (e % 64);
+    settings.push_back(tree_.exchanges[e].families.front());
+  }
+  if (settings.empty() || tree_.exchanges.size() > 64) return mesh.bound;
+  all.references = [&] {
+    std::vector<Plan> plans;
+    for (const std::int16_t setting : settings) {
+      Node one = node;
+      one.setting = setting;
+      one.memory = 0;
+      plans.push_back(reference_of(tree_.plan_of(one)));
+    }
+    return plans;
+  };
   Seconds least = kAnyTime;
-  for_each_least_work(with_largest_group(node), [&](const Plan& plan) {
-    least = std::min(least, bounds_.graph(plan, graph, tree_.state_choices(plan), cutoff));
+  for_each_least_work(node, [&](const Plan& plan) {
+    least = std::min(least, bounds_.exchanges(plan, all, tree_.state_choices(plan), cutoff));
   });
   return least;
 }

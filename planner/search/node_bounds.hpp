@@ -43,9 +43,10 @@ class NodeBounds {
   // Of all plans of a grid; of a mesh, by its index: time, and state alone.
   [[nodiscard]] Seconds grid(const Node&);
   [[nodiscard]] PlanBounds mesh(std::int32_t mesh, Seconds cutoff = kAnyTime);
-  // Of a mesh, with the step's own operations; with the host's launches, too.
+  // Of a mesh, with the step's own operations; with the host's launches and the least exchanges,
+  // too.
   [[nodiscard]] Seconds whole_mesh(const Node&, Seconds cutoff);
-  [[nodiscard]] Seconds launched_mesh(const Node&, Seconds cutoff);
+  [[nodiscard]] Seconds exchanges(const Node& mesh, Seconds cutoff);
   // Bytes of a mesh's plans, whatever they give up. 0: nothing is known.
   [[nodiscard]] std::int64_t least_peak_of_mesh(const Node&);
   [[nodiscard]] Seconds exchange(const Node&, Seconds cutoff);

@@ -85,26 +85,22 @@ Opened NodeOpener::open_mesh(const Node& node, Seconds cutoff) {
   Opened opened;
   if (node.stage < kBounded) {
     Node& refined = opened.children.emplace_back(node);
-    refined.bound = std::max(node.bound, of_.whole_mesh(node, cutoff));
-    refined.stage = kBounded;
+    refined.bound = std::max(node.bound, node.stage == 0 ? of_.whole_mesh(node, cutoff)
+                                                         : of_.exchanges(node, cutoff));
+    refined.stage = node.stage == 0 ? std::int8_t{1} : kBounded;
     return opened;
   }
   const std::int64_t least = of_.least_peak_of_mesh(node);
   if (least > usable_) return no_memory(node, least);
   const Plan mesh_plan = tree_.mesh_plan(node);
-  const Seconds bound = std::max(node.bound, of_.launched_mesh(node, cutoff));
   for (std::size_t e = 0; e < tree_.exchanges.size(); ++e) {
     Node child = node;
-    child.bound = bound;
     child.level = Level::exchange;
     child.exchange = static_cast<std::int16_t>(e);
     child.setting = tree_.exchanges[e].families.front();
     child.memory = 0;
     child.stage = 0;
-    const Setting& first = tree_.settings[static_cast<std::size_t>(child.setting)];
-    const Mesh& mesh = tree_.mesh_of(node);
-    const bool repeats = first.exchanges_as_another(mesh, tree_.settings.front());
-    if (const char* rule = repeats ? "no-effect" : tree_.void_exchange(mesh_plan, mesh, first)) {
+    if (const char* rule = tree_.left_out(mesh_plan, node, e)) {
       opened.rejected.push_back({rule, tree_.plans_of(child)});
     } else {
       opened.children.push_back(child);

@@ -181,6 +181,14 @@ const char* PlanTree::broken_rule(const Plan& plan) const {
   return refused_by(config.runtime, problem.model, problem.workload, plan, problem.cluster.gpu);
 }
 
+const char* PlanTree::left_out(const Plan& mesh_plan, const Node& node,
+                               std::size_t exchange) const {
+  const auto first = static_cast<std::size_t>(exchanges[exchange].families.front());
+  const Mesh& mesh = mesh_of(node);
+  if (settings[first].exchanges_as_another(mesh, settings.front())) return "no-effect";
+  return void_exchange(mesh_plan, mesh, settings[first]);
+}
+
 const char* PlanTree::void_exchange(const Plan& mesh_plan, const Mesh& mesh,
                                     const Setting& setting) const {
   if (const char* rule = setting.void_on(mesh)) return rule;

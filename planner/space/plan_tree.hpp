@@ -87,6 +87,9 @@ struct PlanTree {
   // The first rule that the plan breaks; null: none. Rules about the mesh alone are not checked
   // again.
   [[nodiscard]] const char* broken_rule(const Plan&) const;
+  // Why plans of a mesh that exchange in one of these ways are not looked at; null: they are.
+  [[nodiscard]] const char* left_out(const Plan& mesh_plan, const Node& mesh,
+                                     std::size_t exchange) const;
   // A rule that all plans with this one's mesh break which exchange as the setting does; null: none
   // is known.
   [[nodiscard]] const char* void_exchange(const Plan& mesh_plan, const Mesh&, const Setting&) const;
