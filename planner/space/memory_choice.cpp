@@ -166,6 +166,24 @@ std::vector<std::set<Offload>> offload_sets(const ModelSpec& model) {
   return list;
 }
 
+std::set<Offload> sent_first(std::set<Offload> set, const RecomputeChoice& recompute,
+                             const ModelSpec& model) {
+  // What the first products read: the norm's output, and nothing else.
+  bool one_input = model.attention.kind != AttentionKind::mla;
+  for (std::int64_t l = 0; l < model.layers; ++l) {
+    const LayerTraits traits = model.traits(l);
+    if (traits.mixer == Mixer::none || !traits.mlp) return set;  // one norm instead of two
+    one_input = one_input && !traits.sparse && traits.compression == 0;
+  }
+  const bool norms_again = recompute.modules.contains(Module::layernorm);
+  if (one_input && norms_again) set.erase(Offload::qkv_linear);
+  if (set.contains(Offload::mlp_norm) && !set.contains(Offload::attn_norm)) {
+    set.erase(Offload::mlp_norm);
+    set.insert(Offload::attn_norm);
+  }
+  return set;
+}
+
 std::vector<MemoryChoice> memory_choices(const ModelSpec& model, const ClusterSpec& cluster,
                                          const SearchConfig& config) {
   std::vector<std::set<Offload>> offloads{{}};
@@ -182,6 +200,7 @@ std::vector<MemoryChoice> memory_choices(const ModelSpec& model, const ClusterSp
       for (const auto& offload : offloads) {
         // With all modules recomputed little is left to offload.
         if (recompute.full && !offload.empty() && !pinned) continue;
+        if (!pinned && sent_first(offload, recompute, model) != offload) continue;
         choices.push_back({recompute, offload, 0, state});
       }
     }

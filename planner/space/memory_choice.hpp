@@ -55,8 +55,15 @@ struct MemoryChoice {
 // Sets of modules to offload that the rules allow with this model, smaller ones first.
 [[nodiscard]] std::vector<std::set<Offload>> offload_sets(const ModelSpec&);
 
+// The set to take in place of this one beside this recompute: it sends as much, and no tensor
+// later. A layer's two norms read tensors of one size, the first norm sooner. What norms make is
+// not there to be sent where they run again: in most layers the first product reads nothing else.
+[[nodiscard]] std::set<Offload> sent_first(std::set<Offload>, const RecomputeChoice&,
+                                           const ModelSpec&);
+
 // All choices of a search, as pinned. The first one saves nothing and is always there. Then: sets
-// of modules to recompute, to offload, or both; whole layers to recompute (the first 1, 2, 4 … of
+// of modules to recompute, to offload (without those that `sent_first` replaces, unless they are
+// pinned), or both; whole layers to recompute (the first 1, 2, 4 … of
 // each chunk, or all in units of 1, 2 or 4); whole layers to offload (1, 2, 4 …); each of these
 // with the optimizer state in every place that the runtime has; and the choices by stage.
 [[nodiscard]] std::vector<MemoryChoice> memory_choices(const ModelSpec&, const ClusterSpec&,

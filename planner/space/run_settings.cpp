@@ -302,6 +302,10 @@ std::vector<NotTried> not_tried(const ModelSpec& model, const ClusterSpec& clust
          "Megatron-LM's dev branch has it, its main branch has not (--optimizer-offload any "
          "tries it all the same)"});
   }
+  if (config.offload && config.offload_sets.empty()) {
+    list.push_back({"offload of mlp_norm without attn_norm",
+                    "attn_norm sends as much, and sooner (--offload prices it)"});
+  }
   const bool steps = std::ranges::all_of(config.numerics, [&](const Numerics& n) {
     Plan plan;
     n.put_into(plan);
