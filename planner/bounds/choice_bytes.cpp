@@ -71,7 +71,10 @@ ChoiceBytes::ChoiceBytes(const ChunkTables& chunks, const ChoiceWays& ways)
       ways_(ways),
       layers_(chunks.numbered) {
   for (const auto& chunk : chunks.layers) {
+    double whole = 0;
     for (const CountedSavings& l : chunk) {
+      counted_.push_back({l.layer, static_cast<double>(l.count)});
+      whole = std::max(whole, static_cast<double>(l.savings.whole));
       Layer& layer = layers_[l.layer];
       if (layer.savings != nullptr) continue;
       layer.savings = &l.savings;
@@ -83,6 +86,7 @@ ChoiceBytes::ChoiceBytes(const ChunkTables& chunks, const ChoiceWays& ways)
         }
       }
     }
+    of_kind_.push_back({counted_.size(), whole});
   }
 }
 
@@ -117,18 +121,20 @@ void ChoiceBytes::set(const ChoiceWays::Choice& choice) {
     for (const Sendable& s : layer.sendable) {
       if ((s.offload & sent.modules) != 0) layer.sent += s.bytes;
     }
+    layer.gone = layer.dropped + layer.sent;
+    // What is recomputed as a whole may not be sent.
+    layer.copies = again.full ? Seconds(0) : layer.savings->copy_time(layer.sent) * 2;
   }
+  const Counted* counted = counted_.data();
   for (std::size_t k = 0; k < kept.size(); ++k) {
-    double gone = chunks_.recomputed[choice.recompute * kept.size() + k].bytes, whole = 0;
+    double gone = chunks_.recomputed[choice.recompute * kept.size() + k].bytes;
     Seconds copied;
-    for (const CountedSavings& l : chunks_.layers[k]) {
-      const Layer& layer = layers_[l.layer];
-      gone += (layer.dropped + layer.sent) * l.count;
-      whole = std::max(whole, static_cast<double>(l.savings.whole));
-      // What is recomputed as a whole may not be sent.
-      if (!again.full) copied += l.savings.copy_time(layer.sent) * (2 * l.count);
+    for (const Counted* const end = counted_.data() + of_kind_[k].end; counted != end; ++counted) {
+      const Layer& layer = layers_[counted->layer];
+      gone += layer.gone * counted->count;
+      copied += layer.copies * counted->count;
     }
-    kept[k] = std::max(0.0, chunks_.saved[k] - gone - whole * sent.layers);
+    kept[k] = std::max(0.0, chunks_.saved[k] - gone - of_kind_[k].whole * sent.layers);
     copies[k] = copied;
   }
 }

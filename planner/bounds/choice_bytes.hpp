@@ -68,7 +68,19 @@ class ChoiceBytes {
     const LayerSavings* savings = nullptr;  // null: no chunk has it
     double dropped = 0;  // bytes at most that recompute drops, less what is kept in their place
     double sent = 0;     // bytes
+    double gone = 0;     // both
+    Seconds copies;      // of both passes
     std::vector<Sendable> sendable;  // different ones
+  };
+
+  struct Counted {
+    std::size_t layer;
+    double count;
+  };
+  // Of one kind of chunk.
+  struct Chunk {
+    std::size_t end;  // of its layers in counted_
+    double whole;     // LayerSavings::whole at most
   };
 
   static void drop(Layer&, std::uint32_t parts);
@@ -77,6 +89,8 @@ class ChoiceBytes {
   const ChoiceWays& ways_;
   std::size_t recompute_ = std::numeric_limits<std::size_t>::max();
   std::vector<Layer> layers_;
+  std::vector<Counted> counted_;  // layers of all kinds, kind by kind
+  std::vector<Chunk> of_kind_;
 };
 
 }  // namespace pleat
