@@ -16,7 +16,7 @@ PassCost summarise(const LayerTimeline& line) {
                 .streams = line.streams.end, .memory = {}};
   // Host-bound: the device waits for launches for the rest of the time.
   cost.parts[static_cast<std::size_t>(CostClass::host)] +=
-      std::max(Seconds(0), line.host - line.streams.end) + line.host_extra;
+      std::max(Seconds(0), line.host - (line.streams.end + line.lost_to_shards)) + line.host_extra;
   cost.parts[static_cast<std::size_t>(CostClass::ep_comm)] += line.lost_overlap;
   cost.parts[static_cast<std::size_t>(CostClass::dp_comm)] += line.lost_to_shards;
   for (const OpCost& op : line.costs) cost.source = std::max(cost.source, op.source);

@@ -23,7 +23,7 @@ struct LayerTimeline {
   Seconds lost_overlap;          // of a pair: what ideal streams would save and real ones do not
   Seconds lost_to_shards;        // compute slowed by exchanges of sharded weights and gradients
   [[nodiscard]] Seconds time() const {
-    return std::max(streams.end, host) + host_extra + lost_overlap + lost_to_shards;
+    return std::max(streams.end + lost_to_shards, host) + host_extra + lost_overlap;
   }
 };
 

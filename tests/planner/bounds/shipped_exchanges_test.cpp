@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// The bound of all ways in which the plans of a mesh exchange is worked out once for all meshes with
-// the same layers. On shipped models and clusters, whose groups cross tiers in many ways: it is no
-// higher than that of any way on its own.
+// The bound of all ways in which the plans of a mesh exchange is worked out once for all meshes
+// that have the same layers. On shipped models and clusters, whose groups cross tiers in many ways,
+// it is no higher than that of any way on its own.
 #include <gtest/gtest.h>
 
 #include <algorithm>

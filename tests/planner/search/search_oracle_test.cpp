@@ -14,7 +14,6 @@
 #include "core/program/compile_stage.hpp"
 #include "planner/bounds/bounds.hpp"
 #include "planner/report/explain.hpp"
-#include "planner/search/node_bounds.hpp"
 #include "planner/search/search.hpp"
 #include "planner/space/memory_tree.hpp"
 #include "planner/space/plan_tree.hpp"
@@ -325,38 +324,6 @@ TEST(SearchOracle, SameBytesAtAnyThreadCount) {
       EXPECT_EQ(text, first) << i << " " << threads;
     }
   }
-}
-
-// The bound of all ways in which a mesh's plans exchange is worked out once for all meshes with the
-// same layers. It must be that of this mesh, too.
-TEST(SearchOracle, ExchangesOfAMeshTakeNoLongerThanEach) {
-  CaseMaker maker(11);
-  std::size_t same = 0, all = 0;
-  for (int i = 0; i < some_of(60); ++i) {
-    const RandomCase c = maker.make(4000);
-    const Estimator estimator(c.model, c.workload, c.cluster, c.profile, c.config.runtime);
-    BoundTable bounds(estimator, c, c.config.runtime);
-    const PlanTree tree(c, c.config);
-    NodeBounds of(tree, bounds, std::numeric_limits<std::int64_t>::max());
-    for (std::size_t m = 0; m < tree.space.meshes.size(); ++m) {
-      const Node mesh{.bound = {}, .mesh = static_cast<std::int32_t>(m)};
-      Seconds least = kAnyTime;
-      for (std::size_t e = 0; e < tree.exchanges.size(); ++e) {
-        if (tree.left_out(tree.mesh_plan(mesh), mesh, e) != nullptr) continue;
-        Node one = mesh;
-        one.setting = tree.exchanges[e].families.front();
-        one.memory = 0;
-        least = std::min(least, of.exchange(one, kAnyTime));
-      }
-      if (least == kAnyTime) continue;
-      const Seconds together = of.exchanges(mesh, kAnyTime);
-      EXPECT_LE(together, least * (1 + 1e-9)) << i << " " << summary(tree.mesh_plan(mesh));
-      same += together > least * (1 - 1e-9);
-      ++all;
-    }
-  }
-  EXPECT_GT(all, every_case() ? 500U : 100U);
-  EXPECT_GT(same, all / 4);
 }
 
 // Every level's bound of time and memory, for every plan; and a memory choice is no faster than the
