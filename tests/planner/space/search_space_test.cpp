@@ -242,9 +242,9 @@ TEST(MemoryTree, EveryChoiceStandsBelowOneThatGivesUpLess) {
   const MemoryTree tree(choices);
   // 80 sets to recompute and all layers (recompute_choices), the sets each with 71 offload sets (of
   // attn_norm, qkv_linear, expert_fc1 and moe_act any, with attn_norm mlp_norm or not, of core_attn
-  // and attn_proj none, the first or both, but not nothing); of six layers 1, 2 or 4 recomputed, or offloaded, all in
-  // units of 2 or 4; all that with the optimizer's state on the GPU, off it, and stepped on the
-  // host.
+  // and attn_proj none, the first or both, but not nothing); of six layers 1, 2 or 4 recomputed, or
+  // offloaded, all in units of 2 or 4; all that with the optimizer's state on the GPU, off it, and
+  // stepped on the host.
   ASSERT_EQ(choices.size(), 3 * (81u + 71 * 80 + 3 + 3 + 2));
   EXPECT_EQ(tree.plans_below(0), static_cast<std::int64_t>(choices.size()));
   std::vector<int> parents(choices.size());
