@@ -19,6 +19,10 @@ void ShellState::spend(std::size_t characters) {
     throw_config_error(ExitCode::bad_file, "", "", "its variables grow without end", "");
 }
 
+void ShellState::spend(const Items& items) {
+  for (const auto& [key, value] : items) spend(kShellWord + key.size() + value.size());
+}
+
 const std::string& ShellState::resolved(const std::string& name) const {
   const std::string* at = &name;
   for (int i = 0; i < 8; ++i) {
@@ -75,13 +79,12 @@ const ShellState::Items* ShellState::items(const std::string& name) const {
 std::optional<ShellState::Items> ShellState::copy(const std::string& name) {
   const Items* const all = items(name);
   if (all == nullptr) return std::nullopt;
-  for (const auto& [key, value] : *all) spend(kShellWord + key.size() + value.size());
+  spend(*all);
   return *all;
 }
 
 ShellState ShellState::snapshot() {
-  for (const auto& [name, all] : variables_)
-    for (const auto& [key, value] : all) spend(kShellWord + key.size() + value.size());
+  for (const auto& [name, all] : variables_) spend(all);
   return *this;
 }
 

@@ -61,6 +61,7 @@ class ShellState {
   // Of what is already expanded: arithmetic, and "X" or "X[INDEX]".
   [[nodiscard]] std::optional<std::int64_t> evaluate(const std::string& expression) const;
   void name_value(const std::string& name, const std::string& index, bool quoted, Build&);
+  void spend(const Items& items);  // on a copy
   [[nodiscard]] const std::string& resolved(const std::string& name) const;
 
   std::map<std::string, Items> variables_;

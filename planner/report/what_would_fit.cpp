@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kMostGpusFactor = 1024, kMostGpus = 131072;
 constexpr int kMostHalvings = 6;  // of sequences
-constexpr int kRoundsOfAChange = 50;  // of a search: the first plan that fits is enough
+constexpr int kRoundsOfAChange = 50;  // of a search, which need not find the best plan
 
 double gib(std::int64_t bytes) { return static_cast<double>(bytes) / kGiB; }
 

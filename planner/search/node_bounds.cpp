@@ -69,6 +69,8 @@ Seconds NodeBounds::whole_mesh(const Node& node, Seconds cutoff) {
 }
 
 Seconds NodeBounds::exchanges(const Node& mesh, Seconds cutoff) {
+  constexpr std::size_t kBits = 64;  // of Exchanges::which
+  if (tree_.exchanges.size() > kBits) return mesh.bound;
   const Node node = with_largest_group(mesh);
   BoundTable::Exchanges all{.which = 0,
                             .graph = tree_.least_work.front().graph,
@@ -77,10 +79,10 @@ Seconds NodeBounds::exchanges(const Node& mesh, Seconds cutoff) {
   const Plan mesh_plan = tree_.mesh_plan(mesh);
   for (std::size_t e = 0; e < tree_.exchanges.size(); ++e) {
     if (tree_.left_out(mesh_plan, mesh, e) != nullptr) continue;
-    all.which |= std::uint64_t{1} << (e % 64);
+    all.which |= std::uint64_t{1} << e;
     settings.push_back(tree_.exchanges[e].families.front());
   }
-  if (settings.empty() || tree_.exchanges.size() > 64) return mesh.bound;
+  if (settings.empty()) return mesh.bound;
   all.references = [&] {
     std::vector<Plan> plans;
     for (const std::int16_t setting : settings) {
