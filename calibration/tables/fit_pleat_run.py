@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the Pleat runtime's profiles of Hopper GPUs from what tests/benchmarks/gpu_all.sh measured on an H200.
 
-    python3 calibration/tables/fit_pleat_run.py PLEAT RUN CONFIGS [--fit mixtral|qwen3|bf16|fp8]
+    python3 calibration/tables/fit_pleat_run.py PLEAT RUN CONFIGS [--attention RUN] [--fit mixtral|qwen3|bf16|fp8]
 
-PLEAT: the program. RUN: docs/measured/h200-...: traces of training and lines of benchmarks. CONFIGS: the configs folder.
+PLEAT: the program. RUN: docs/measured/h200-...: traces of training and lines of benchmarks; --attention names another
+one where a run has no benchmarks of attention. CONFIGS: the configs folder.
 What belongs to the GPU and its libraries (laws of dense products, collectives) comes from the GPU's Megatron
 profile; DeepEP's rates do not, since Pleat sends its plans' rows by all-to-all. Rates of attention are those of the benchmarks. Fitted are, each by the time of its operations in all
 traces, predicted over measured: the share of the memory's bandwidth that every class of kernels reaches, what grouped
@@ -79,14 +80,14 @@ def attention_rates(run):
     return {kind: {seq: statistics.mean(all_) for seq, all_ in sorted(of.items())} for kind, of in rates.items()}
 
 
-def start(run, megatron):
+def start(attention, megatron):
     """What is not fitted, and where the fit begins."""
     profile = {"schema_version": 1, "name": f"{MEASURED}-pleat", "cluster": MEASURED, "runtime": "pleat",
                "created": "2026-11-28", "provenance": ""}
     profile["kernels"] = megatron["kernels"]
     profile |= {key: megatron[key] for key in FROM_THE_GPU if key in megatron}
     for rates in profile["attention"]:
-        found = attention_rates(run).get((rates["layout"], rates["pass"]))
+        found = attention.get((rates["layout"], rates["pass"]))
         if rates["math"] == "bf16" and found:
             rates["rates"] = [[seq, f"{rate:.4g} TFLOP/s"] for seq, rate in found.items()]
             rates["source"] = "measured"
@@ -153,6 +154,7 @@ def main():
     p.add_argument("pleat", type=pathlib.Path)
     p.add_argument("run", type=pathlib.Path)
     p.add_argument("configs", type=pathlib.Path)
+    p.add_argument("--attention", type=pathlib.Path)
     p.add_argument("--fit", default="", help="a model or a precision")
     o = p.parse_args()
     o.pleat, o.run, o.configs = o.pleat.resolve(), o.run.resolve(), o.configs.resolve()
@@ -163,7 +165,8 @@ def main():
     profiles = o.configs / "profiles"
     path = profiles / f"{MEASURED}-pleat.json"
     before = path.read_text(encoding="utf-8") if path.exists() else None
-    profile = start(o.run, json.loads((profiles / f"{MEASURED}-megatron.json").read_text(encoding="utf-8")))
+    attention = attention_rates((o.attention or o.run).resolve())
+    profile = start(attention, json.loads((profiles / f"{MEASURED}-megatron.json").read_text(encoding="utf-8")))
     profile["provenance"] = (
         f"Kernels, grouped products and clocks: fitted to traces of Pleat's training on one H200 ({o.run.name}), rates of "
         "attention to its benchmarks. Laws of dense products and collectives: the GPU's Megatron profile's. "

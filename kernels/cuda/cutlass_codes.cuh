@@ -132,7 +132,7 @@ void multiply(Resources& r, const NarrowGroups& p) {
     all.epilogue.ptr_D = arrays.d;
     all.epilogue.dD = arrays.stride_d;
     all.hw_info = hardware;
-    set_raster<I>(all.scheduler, p.grouping, p.groups, p.m, p.n);
+    set_raster<I>(all.scheduler, p.grouping, p.groups, p.m, p.n, {.swizzle = 1});
     return all;
   };
   const auto workspace = static_cast<std::int64_t>(Gemm::get_workspace_size(arguments()));

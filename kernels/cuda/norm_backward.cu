@@ -3,8 +3,7 @@
 // Norms of rows, backward.
 #include <type_traits>
 
-#include "kernels/cuda/norm_rows.cuh"
-#include "kernels/cuda/partial_sums.hpp"
+#include "kernels/cuda/norm_gradient.cuh"
 
 namespace pleat::cuda {
 
@@ -15,19 +14,6 @@ namespace pleat::cuda {
 
 namespace {
 
-template <class T>
-struct NormGradient {
-  Vec<T> dy, x, w, dresidual, dx;
-  const float* rstd;
-  float* partial;  // [blocks, cols], or [blocks, 2 cols]
-  bool residual;
-};
-
-// Packs of the next row are loaded as soon as this one's are used up, into the same registers, and
-// the residual's before the block adds up; where registers are left for it.
-template <class T, class Config>
-constexpr bool kLoadsAhead = std::is_same_v<T, Bf16Value> && Config::packs > 1 &&
-                             Config::threads <= 256;
 // Blocks of 256 threads that registers have to let run together on a multiprocessor.
 template <class T, class Config>
 constexpr int kTogether = !std::is_same_v<T, Bf16Value> || Config::threads > 256 ? 1
@@ -57,44 +43,6 @@ struct NormRows {
   }
 };
 
-// What the threads of a block have of dw, to the block's row of the partial sums.
-template <class Config>
-__device__ __forceinline__ void store_partial(float (&dw)[Config::packs][kPack],
-                                              const RowPacks<Config>& packs, float* partial) {
-  if constexpr (Config::row_threads == 0) {
-#pragma unroll
-    for (int p = 0; p < Config::packs; ++p) {
-#pragma unroll
-      for (int i = 0; i < kPack; ++i) {
-        if (i < packs.count(p)) partial[packs.first(p) + i] = dw[p][i];
-      }
-    }
-  } else {
-    constexpr int kWarps = Config::threads / kWarp;
-    constexpr int kColumns = Config::row_threads * Config::packs * kPack;
-    __shared__ float sums[kWarps][kColumns];
-    __syncthreads();  // earlier ones have been read
-#pragma unroll
-    for (int p = 0; p < Config::packs; ++p) {
-#pragma unroll
-      for (int i = 0; i < kPack; ++i) {
-        float sum = dw[p][i];
-        if constexpr (Config::row_threads < kWarp) {
-          sum += __shfl_xor_sync(kAllLanes, sum, Config::row_threads);
-        }
-        sums[threadIdx.x / kWarp][packs.first(p) + i] = sum;  // both halves of a warp have it
-      }
-    }
-    __syncthreads();
-    for (int c = static_cast<int>(threadIdx.x); c < packs.cols; c += Config::threads) {
-      float sum = sums[0][c];
-#pragma unroll
-      for (int warp = 1; warp < kWarps; ++warp) sum += sums[warp][c];
-      partial[c] = sum;
-    }
-  }
-}
-
 template <class T, class Config, bool kCentered>
 __global__ void __launch_bounds__(Config::threads, (kTogether<T, Config>))
     norm_backward_kernel(NormGradient<T> g, NormShape s) {
@@ -108,10 +56,9 @@ __global__ void __launch_bounds__(Config::threads, (kTogether<T, Config>))
   int group = 0;
   if constexpr (Config::row_threads > 0) group = threadIdx.x / Config::row_threads;
   NormRows<T, Config> now;
-  if constexpr (kLoadsAhead<T, Config>) now.fetch(g, s, packs, block_row + group);
   for (; block_row < s.rows; block_row += step) {  // all threads of a block as often
     const std::int64_t first = block_row + group;
-    if constexpr (!kLoadsAhead<T, Config>) now.fetch(g, s, packs, first);
+    now.fetch(g, s, packs, first);
     float mean[kRows] = {}, mean_g[kRows] = {}, mean_gz[kRows] = {};
     if constexpr (kCentered) {
 #pragma unroll
@@ -148,20 +95,11 @@ __global__ void __launch_bounds__(Config::threads, (kTogether<T, Config>))
     }
     const auto exists = [&](int k) { return first + k * Config::groups < s.rows; };
     const auto at = [&](int k) { return NormRowAt(s, first + k * Config::groups).x; };
-    Packed<T> residual[kRows][kPacks] = {};
-    if (kLoadsAhead<T, Config> && g.residual) {
-#pragma unroll
-      for (int k = 0; k < kRows; ++k) {
-        if (exists(k)) packs.fetch(g.dresidual, at(k), residual[k]);
-      }
-    }
 #pragma unroll
     for (int k = 0; k < kRows; ++k) {
       mean_gz[k] = row_sum(mean_gz[k]) / count;
       mean_g[k] = kCentered ? row_sum(mean_g[k]) / count : 0.0f;
     }
-    const bool goes_on = kLoadsAhead<T, Config> && first + step < s.rows;
-    const NormRowAt after(s, goes_on ? first + step : first);
 #pragma unroll
     for (int p = 0; p < kPacks; ++p) {
       if (packs.count(p) == 0) continue;
@@ -171,16 +109,9 @@ __global__ void __launch_bounds__(Config::threads, (kTogether<T, Config>))
       for (int k = 0; k < kRows; ++k) {
         now.x[k][p].unpack(x);
         now.dy[k][p].unpack(dy);
-        // A group whose rows end before the block's has none in its last turn.
-        if (kLoadsAhead<T, Config> && Config::groups > 1) now.dy[k][p] = {};
-        if (goes_on) {
-          packs.fetch(g.x, after.x, p, now.x[k][p]);
-          packs.fetch(g.dy, after.y, p, now.dy[k][p]);
-        }
-        if (!kLoadsAhead<T, Config> && g.residual && exists(k)) {
-          packs.fetch(g.dresidual, at(k), p, residual[k][p]);
-        }
-        residual[k][p].unpack(dx);
+        Packed<T> residual = {};
+        if (g.residual && exists(k)) packs.fetch(g.dresidual, at(k), p, residual);
+        residual.unpack(dx);
 #pragma unroll
         for (int i = 0; i < kPack; ++i) {
           const float z = __fmul_rn(x[i] - mean[k], now.rstd[k]), slope = __fmul_rn(dy[i], w[i]);
@@ -189,7 +120,6 @@ __global__ void __launch_bounds__(Config::threads, (kTogether<T, Config>))
         if (exists(k)) g.dx.store(dx, at(k) + packs.first(p), packs.count(p));
       }
     }
-    if (goes_on) now.rstd[0] = g.rstd[after.rstd];
   }
   float* const partial = g.partial + blockIdx.x * s.cols * (kCentered ? 2 : 1);
   store_partial<Config>(dw, packs, partial);
@@ -230,7 +160,11 @@ void norm_backward(Resources& r, View dy, View x, View w, View rstd, View dresid
   if (s.centered) return run<AnyType, true>(r, dy, x, w, rstd, dresidual, dx, dw, s);
   by_type(
       [&](auto tag) {
-        run<typename decltype(tag)::type, false>(r, dy, x, w, rstd, dresidual, dx, dw, s);
+        using T = typename decltype(tag)::type;
+        if constexpr (std::is_same_v<T, Bf16Value>) {
+          if (norm_backward_staged(r, dy, x, w, rstd, dresidual, dx, dw, s)) return;
+        }
+        run<T, false>(r, dy, x, w, rstd, dresidual, dx, dw, s);
       },
       dy, x, w, dresidual, dx);
 }

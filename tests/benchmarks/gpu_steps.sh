@@ -94,7 +94,7 @@ deliver() {
   do_summary >/dev/null 2>&1
   cp "$out/summary.md" "$OUT/summary.md.new" 2>/dev/null && mv "$OUT/summary.md.new" "$OUT/summary.md"
   for leave in '' '*.trace.json' '*.json'; do
-    tar -C "$out" --exclude='*-tokens.*' --exclude=train-text.txt ${leave:+--exclude="$leave"} -cf - . |
+    tar -C "$out" --exclude='*-tokens.bin' --exclude='*-tokens.idx' --exclude=train-text.txt ${leave:+--exclude="$leave"} -cf - . |
       to_xz 1 1 -T0 >"$OUT/results.tar.xz.new"
     (($(stat -c %s "$OUT/results.tar.xz.new") > limit)) || break
     echo "results are larger than ${PLEAT_GPU_MIB:-15} MiB: they go without ${leave:-traces}" >&2

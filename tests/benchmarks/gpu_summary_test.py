@@ -37,7 +37,7 @@ class Summary(unittest.TestCase):
     def test_the_documents_have_the_table_of_the_run_that_is_kept(self):
         docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "docs")
         rows = [f"| {what} | {'only shown' if goal == '-' else goal} | {measured} | {state} |"
-                for what, goal, measured, state in summary(os.path.join(docs, "measured", "h200-2026-11-28")).rows]
+                for what, goal, measured, state in summary(os.path.join(docs, "measured", "h200-2026-11-28-evening")).rows]
         with open(os.path.join(docs, "validation-notes.md"), encoding="utf-8") as file:
             section = file.read().split("\n## What a GPU has measured\n")[1].split("\n## ")[0]
         listed = [line for line in section.splitlines() if line.startswith("| ")]

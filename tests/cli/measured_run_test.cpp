@@ -40,7 +40,8 @@ double measured_seconds(const std::string& steps) {
 }
 
 TEST(MeasuredRun, StepsOnAnH200ArePredictedWithin5PercentAndTensorsToThePage) {
-  const std::string folder = std::string(PLEAT_SOURCE_DIR) + "/docs/measured/h200-2026-11-28/";
+  const std::string folder =
+      std::string(PLEAT_SOURCE_DIR) + "/docs/measured/h200-2026-11-28-evening/";
   for (const Case& r : {Case{"mixtral", "bf16", "2"},
                         {"mixtral", "fp8", "2"},
                         {"qwen3", "bf16", "4"},

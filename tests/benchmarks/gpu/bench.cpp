@@ -90,25 +90,35 @@ void Bench::flush_l2() {
 }
 
 double Bench::median_seconds(const std::function<void()>& work) {
+  return medians_in_turns({&work, 1}).front();
+}
+
+std::vector<double> Bench::medians_in_turns(std::span<const std::function<void()>> works) {
   cudaEvent_t begin = nullptr, end = nullptr;
   PLEAT_CUDA_CHECK(cudaEventCreate(&begin));
   PLEAT_CUDA_CHECK(cudaEventCreate(&end));
   const cudaStream_t stream = stream_of(device_);
-  std::vector<double> seconds;
+  std::vector<std::vector<double>> seconds(works.size());
   for (int i = 0; i < kWarmUps + runs_; ++i) {
-    flush_l2();
-    PLEAT_CUDA_CHECK(cudaEventRecord(begin, stream));
-    work();
-    PLEAT_CUDA_CHECK(cudaEventRecord(end, stream));
-    PLEAT_CUDA_CHECK(cudaEventSynchronize(end));
-    float milliseconds = 0;
-    PLEAT_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
-    if (i >= kWarmUps) seconds.push_back(milliseconds * 1e-3);
+    for (std::size_t w = 0; w < works.size(); ++w) {
+      flush_l2();
+      PLEAT_CUDA_CHECK(cudaEventRecord(begin, stream));
+      works[w]();
+      PLEAT_CUDA_CHECK(cudaEventRecord(end, stream));
+      PLEAT_CUDA_CHECK(cudaEventSynchronize(end));
+      float milliseconds = 0;
+      PLEAT_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, begin, end));
+      if (i >= kWarmUps) seconds[w].push_back(milliseconds * 1e-3);
+    }
   }
   cudaEventDestroy(end);
   cudaEventDestroy(begin);
-  std::sort(seconds.begin(), seconds.end());
-  return seconds[seconds.size() / 2];
+  std::vector<double> medians;
+  for (std::vector<double>& s : seconds) {
+    std::sort(s.begin(), s.end());
+    medians.push_back(s[s.size() / 2]);
+  }
+  return medians;
 }
 
 double Bench::copy_bandwidth() {
@@ -192,6 +202,11 @@ void Bench::compute_bound(const std::string& kernel, const std::string& shape, d
   } catch (const std::exception& e) {
     error(kernel, shape, e.what());
   }
+}
+
+void Bench::product_took(const std::string& kernel, const std::string& shape, double flops,
+                         double seconds) {
+  print(kernel, shape, seconds, fmt::format("\"TFLOPS\": {:.1f}", flops / seconds * 1e-12));
 }
 
 }  // namespace pleat::bench

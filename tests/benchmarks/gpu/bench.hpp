@@ -35,6 +35,9 @@ class Bench {
 
   void flush_l2();
   [[nodiscard]] double median_seconds(const std::function<void()>& work);
+  // The same of several that take turns, so that power and clocks are the same for all.
+  [[nodiscard]] std::vector<double> medians_in_turns(
+      std::span<const std::function<void()>> works);
   // Bytes a second of the faster of a copy engine's and a kernel's copy of 1 GiB, measured once.
   [[nodiscard]] double copy_bandwidth();
 
@@ -54,6 +57,9 @@ class Bench {
   void compute_bound(const std::string& kernel, const std::string& shape, double flops,
                      double reference_seconds, const std::string& reference,
                      const std::function<void()>& work, double bytes = 0);
+  // A line for a product that took so long.
+  void product_took(const std::string& kernel, const std::string& shape, double flops,
+                    double seconds);
   // A line for what this GPU or a library has no kernel for.
   void missing(const std::string& kernel, const std::string& shape, const std::string& why);
   [[nodiscard]] int errors() const { return errors_; }

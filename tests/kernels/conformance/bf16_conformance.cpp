@@ -158,6 +158,25 @@ TEST_P(KernelConformance, Bf16Norms) {
   });
 }
 
+// Rows of every number of columns that is computed in its own way; more rows than blocks run at
+// once in emulation, so that each has several in turn, the last ones not all.
+TEST_P(KernelConformance, Bf16GradientsOfManyNorms) {
+  for (const auto [rows, cols] : {std::pair<std::int64_t, std::int64_t>{587, 64}, {301, 256},
+                                  {190, 1024}, {31, 2048}, {31, 3000}, {31, 4096}, {22, 8192}}) {
+    SCOPED_TRACE(cols);
+    const Matrix x = narrow(rows, cols, 1, 3), dy = narrow(rows, cols, 2), w = narrow(1, cols, 3);
+    const Matrix residual = narrow(rows, cols, 4);
+    expect_same_in_bf16([&] {
+      const View rstd = out_f32(1, rows), y = out(rows, cols), dx = out(rows, cols);
+      const View dx2 = out(rows, cols), dw = inout_f32(w), dw2 = inout_f32(w);
+      k().rms_norm(in(x), in(w), y, rstd, kEps);
+      k().rms_norm_bwd(in(dy), in(x), in(w), rstd, in(residual), dx, dw);
+      k().rms_norm_bwd(in(dy), in(x), in(w), rstd, none(), dx2, dw2);
+      return std::vector{rstd, y, dx, dw, dx2, dw2};
+    });
+  }
+}
+
 TEST_P(KernelConformance, Bf16Attention) {
   const AttentionShape s{2, 9, 4, 2, 8, 0.4};
   const Matrix qkv = narrow(18, 64, 1), d_o = narrow(18, 32, 2);

@@ -13,6 +13,7 @@
 #include "core/spec/catalog.hpp"
 #include "planner/bounds/bounds.hpp"
 #include "planner/space/runtime_rules.hpp"
+#include "tests/planner/laws/plan_changer.hpp"
 
 namespace pleat {
 namespace {
@@ -69,11 +70,12 @@ class ModelChoices {
     }
   }
 
-  Drawn check(int settings, int of_each) {
+  // `changed`: of settings of any precision and sharding, with up to four more fields changed.
+  Drawn check(int settings, int of_each, bool changed = false) {
     const ChoiceWays ways(choices_);
     Drawn drawn;
     for (int i = 0; i < settings; ++i) {
-      const Plan plain = setting();
+      const Plan plain = changed ? changed_setting() : setting();
       if (!legal(plain)) continue;
       for (int n = 0; n < of_each; ++n) {
         const std::size_t c = below(choices_.size());
@@ -106,6 +108,46 @@ class ModelChoices {
     plan.overlap.expert_parallel = problem_.model.moe && one_of({0, 1}) == 1;
     plan.overlap.delay_wgrad = plan.overlap.expert_parallel && one_of({0, 1}) == 1;
     return plan;
+  }
+
+  Plan changed_setting() {
+    Plan plan;
+    for (int tries = 0; tries < 100; ++tries) {
+      plan = setting();
+      plan.precision = dice_.one_of(precisions());
+      if (plan.attention.pp == 1) {
+        plan.sharding = dice_.one_of<Sharding>({Sharding::zero1, Sharding::zero2, Sharding::zero3});
+      }
+      for (std::size_t n = dice_.below(5); n > 0; --n) {
+        if (Plan other = plan; changer_.change(dice_.one_of(rows_), other, dice_)) {
+          changer_.complete(other);
+          if (legal(other)) plan = other;
+        }
+      }
+      if (legal(plan)) break;
+    }
+    return plan;
+  }
+
+  [[nodiscard]] std::vector<Precision> precisions() const {
+    const GpuSpec& gpu = problem_.cluster.gpu;
+    std::vector<Precision> list{Precision::bf16};
+    if (gpu.peak_fp8.base() > 0) {
+      list.insert(list.end(), {Precision::fp8, Precision::fp8_delayed, Precision::fp8_block});
+    }
+    if (gpu.peak_fp4.base() > 0) list.insert(list.end(), {Precision::mxfp8, Precision::nvfp4});
+    return list;
+  }
+
+  // All fields but those that a memory choice fills in.
+  [[nodiscard]] static std::vector<std::size_t> rows_of_settings() {
+    std::vector<std::size_t> rows = test::PlanChanger::rows();
+    std::erase_if(rows, [](std::size_t row) {
+      const std::string path = test::PlanChanger::name(row);
+      return path.starts_with("recompute") || path.starts_with("offload") || path == "stages" ||
+             path.starts_with("optimizer.");
+    });
+    return rows;
   }
 
   [[nodiscard]] bool legal(const Plan& plan) const {
@@ -144,6 +186,9 @@ class ModelChoices {
   BoundTable bounds_;
   std::vector<MemoryChoice> choices_;
   std::mt19937_64 random_{7};
+  test::PlanChanger changer_{problem_, kGpus};
+  std::vector<std::size_t> rows_ = rows_of_settings();
+  test::Dice dice_{11};
 };
 
 TEST(ShippedChoices, HaveAdmissibleBounds) {
@@ -158,6 +203,20 @@ TEST(ShippedChoices, HaveAdmissibleBounds) {
     EXPECT_GT(drawn.most_time, 0.8);
     if (HasFailure()) return;
   }
+}
+
+// Settings of every precision that the GPU has, with FSDP, graphs and exchanges of all kinds.
+TEST(ShippedChoices, HaveAdmissibleBoundsInAnySetting) {
+  int plans = 0;
+  for (const std::string& model : config_names(ConfigKind::model)) {
+    for (const char* cluster : {"h100-sxm", "b200", "a100-sxm"}) {
+      SCOPED_TRACE(model + " on " + cluster);
+      plans += ModelChoices(model, cluster).check(12, 10, true).plans;
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(plans, 3000);
+  RecordProperty("plans", plans);
 }
 
 TEST(ShippedChoices, WhatIsSentFirstIsNoWorse) {
