@@ -153,6 +153,8 @@ class GpuAll(Tree):
         carried = os.path.join(out, "results.tar.xz")
         status, said, calls = self.run_steps("benchmarks", PLEAT_GPU_FROM=carried, **steps)
         self.assertEqual((status, [c for c in calls if "--list" not in c]), (0, []), said)
+        brought = subprocess.run(["tar", "-tJf", carried], stdout=subprocess.PIPE, check=True, text=True).stdout.split()
+        self.assertLessEqual({"./benchmarks-dense.txt", "./benchmarks-tokens.txt"}, set(brought))
         with open(carried, "wb") as file:
             file.write(b"no archive")
         status, said, _ = self.run_steps("benchmarks", PLEAT_GPU_FROM=carried, **steps)

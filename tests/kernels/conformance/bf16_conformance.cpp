@@ -161,7 +161,7 @@ TEST_P(KernelConformance, Bf16Norms) {
 // Rows of every number of columns that is computed in its own way; more rows than blocks run at
 // once in emulation, so that each has several in turn, the last ones not all.
 TEST_P(KernelConformance, Bf16GradientsOfManyNorms) {
-  for (const auto [rows, cols] : {std::pair<std::int64_t, std::int64_t>{587, 64}, {301, 256},
+  for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{587, 64}, {301, 256},
                                   {190, 1024}, {31, 2048}, {31, 3000}, {31, 4096}, {22, 8192}}) {
     SCOPED_TRACE(cols);
     const Matrix x = narrow(rows, cols, 1, 3), dy = narrow(rows, cols, 2), w = narrow(1, cols, 3);

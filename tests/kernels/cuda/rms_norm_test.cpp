@@ -61,12 +61,12 @@ TEST_F(CudaRmsNorm, IsTheFormulaForShapesThatFillPacksAndShapesThatDoNot) {
 // dx row by row, and dw over all rows: several rounds of rows for every block of a GPU.
 TEST_F(CudaRmsNorm, GradientsOfManyRowsAreTheFormula) {
   constexpr DType kType = DType::bf16;
-  for (const auto [rows, cols] : {std::pair<std::int64_t, std::int64_t>{30011, 128},
-                                  {9001, 1024},
-                                  {6007, 2048},
-                                  {3001, 4096},
-                                  {2003, 7168},
-                                  {1501, 8192}}) {
+  for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{30011, 128},
+                                   {9001, 1024},
+                                   {6007, 2048},
+                                   {3001, 4096},
+                                   {2003, 7168},
+                                   {1501, 8192}}) {
     SCOPED_TRACE(testing::Message() << "[" << rows << "," << cols << "]");
     const auto rounded = [](std::vector<float> values) {
       for (float& v : values) v = from_bf16(to_bf16(v));
