@@ -55,7 +55,7 @@ ChoiceTimes BoundTable::times_of_choices(const Plan& plan, const Sources& from,
   const bool straight = plan.schedule == PipelineSchedule::one_f_one_b;
   const std::size_t stages = shape.kind_of.size();
   const Slowdown slowdown = slowdown_of(plan, stages);
-  ChoiceTimes of{.chunks = ChunkTables(shape.kinds, from.layers, savings, ways),
+  ChoiceTimes of{.chunks = ChunkTables(shape.kinds, *shape.counted, from.layers, savings, ways),
                  .stages = std::vector<ChoiceTimes::Stage>(stages),
                  .finish = pipeline(plan, from).finish,
                  .straight = straight,

@@ -21,9 +21,10 @@ Seconds longer_by_modules(const std::vector<CountedSavings>& layers, std::uint32
   return longer;
 }
 
-// `way.layers` layers, or all; of units of layers all inputs but the first are dropped, too.
+// `way.layers` decoder layers, or all, and those that predict several tokens; of units of layers
+// all inputs but the first are dropped, too.
 ChunkSavings of_whole_layers(const std::vector<CountedSavings>& layers, const RecomputeWay& way) {
-  ChunkSavings sum;
+  ChunkSavings all, always;
   int decoders = 0;
   double most = 0;
   Seconds least;
@@ -32,19 +33,21 @@ ChunkSavings of_whole_layers(const std::vector<CountedSavings>& layers, const Re
     const Seconds again = beyond(l.savings.all_again, l.waits);
     double bytes = static_cast<double>(l.savings.all_saves);
     if (way.unit > 1) bytes = std::max(bytes, static_cast<double>(l.bound.saved));
+    ChunkSavings& sum = l.predicts ? always : all;
+    sum.bytes += bytes * l.count;
+    sum.longer += again * l.count;
+    if (l.predicts) continue;
     least = decoders == 0 ? again : std::min(least, again);
     most = std::max(most, bytes);
     decoders += l.count;
-    sum.bytes += bytes * l.count;
-    sum.longer += again * l.count;
   }
-  if (way.layers > 0 && way.layers < decoders) return {most * way.layers, least * way.layers};
-  return sum;
+  if (way.layers > 0 && way.layers < decoders) all = {most * way.layers, least * way.layers};
+  return {all.bytes + always.bytes, all.longer + always.longer};
 }
 
 }  // namespace
 
-ChunkTables::ChunkTables(const std::vector<LayerCounts>& kinds,
+ChunkTables::ChunkTables(const std::vector<LayerCounts>& kinds, const CountedLayers& counted,
                          const std::vector<LayerBound>& bounds,
                          const std::vector<LayerSavings>& savings, const ChoiceWays& ways)
     : numbered(bounds.size()) {
@@ -52,7 +55,8 @@ ChunkTables::ChunkTables(const std::vector<LayerCounts>& kinds,
     std::vector<CountedSavings>& chunk = layers.emplace_back();
     double& bytes = saved.emplace_back();
     for (const auto& [i, count] : counts) {
-      chunk.push_back({i, savings[i], bounds[i], bounds[i].waits, count});
+      const bool predicts = counted.variants()[i].kind == LayerKind::mtp;
+      chunk.push_back({i, savings[i], bounds[i], bounds[i].waits, count, predicts});
       bytes += static_cast<double>(bounds[i].saved) * count;
     }
   }

@@ -28,11 +28,13 @@ struct CountedSavings {
   const LayerBound& bound;
   Seconds waits;  // of the backward pass, which recompute may fill
   int count;
+  bool predicts;  // several tokens: runs again wherever any whole layer does
 };
 
 // What the kinds of chunks save and cost.
 struct ChunkTables {
-  ChunkTables(const std::vector<LayerCounts>& kinds, const std::vector<LayerBound>&,
+  ChunkTables(const std::vector<LayerCounts>& kinds, const CountedLayers&,
+              const std::vector<LayerBound>&,
               const std::vector<LayerSavings>&, const ChoiceWays&);
 
   std::size_t numbered;       // layers that have a number
