@@ -183,7 +183,7 @@ class Estimator::Memory {
         });
       }
       return std::unique_ptr<Layers>(
-          new Layers{++ids_, {memos, model_, workload_, plan, view}});
+          new Layers{++ids_, {memos, model_, workload_, plan, view, runtime_}});
     });
   }
 

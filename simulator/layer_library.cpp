@@ -2,7 +2,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/layer_library.hpp"
 
+#include "core/plan/numerics.hpp"
+#include "core/program/pipeline_order.hpp"
+
 namespace pleat {
+namespace {
+
+// Whether no pass of these plans changes a layer across its halves, or counts something of it once.
+// Pleat's kernels convert what they make for the next ones (fuse_quantization).
+bool halves_add_up(const Plan& plan, Runtime runtime) {
+  const bool fuses = runtime == Runtime::pleat && has_narrow_operands(plan.precision);
+  const bool gives_up = !plan.recompute.empty() || plan.recompute_full || !plan.offload.empty() ||
+                        plan.offload_layers > 0 || plan.paged_stash.buffer > 0;
+  const bool by_layer = plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;
+  return !fuses && !gives_up && !by_layer && !splits_backward(plan.schedule) &&
+         !plan.overlap.delay_wgrad;
+}
+
+LayerVariant mixer_of(LayerVariant layer) {
+  layer.kind = LayerKind::dense;
+  layer.traits.mlp = false;
+  layer.loads = -1;
+  return layer;
+}
+LayerVariant rest_of(LayerVariant layer) {
+  layer.traits = {.mixer = Mixer::none};
+  return layer;
+}
+
+}  // namespace
 
 LayerMemo::LayerMemo(const ModelSpec& model, const WorkloadSpec& workload, const Plan& plan,
                      const ClusterView& view, Runtime runtime)
@@ -131,8 +159,9 @@ void LayerMemo::forget(bool all) {
 }
 
 LayerLibrary::LayerLibrary(const Memos& memos, const ModelSpec& model, const WorkloadSpec& workload,
-                           const Plan& plan, const ClusterView& view)
+                           const Plan& plan, const ClusterView& view, Runtime runtime)
     : memos_(memos),
+      halves_add_up_(halves_add_up(plan, runtime)),
       delay_wgrad_(plan.overlap.delay_wgrad),
       view_(view),
       rows_(model, workload, plan) {}
@@ -173,9 +202,24 @@ std::size_t LayerLibrary::LayerPair::Hash::operator()(const LayerPair& pair) con
          static_cast<std::size_t>(pair.clock);
 }
 
-const LayerWork& LayerLibrary::work(const LayerVariant& variant, int clock,
-                                    const Profile& profile, bool all) {
-  return memo_of(variant).work(variant, clock, profile, all);
+bool LayerLibrary::in_halves(const LayerVariant& variant) const {
+  const bool decoder = variant.kind == LayerKind::dense || variant.kind == LayerKind::moe;
+  return halves_add_up_ && decoder && variant.more.empty() && variant.traits.mlp &&
+         variant.traits.mixer != Mixer::none;
+}
+
+LayerWork LayerLibrary::work(const LayerVariant& variant, int clock, const Profile& profile,
+                             bool all) {
+  const auto known = [&](const LayerVariant& v) -> const LayerWork& {
+    return memo_of(v).work(v, clock, profile, all);
+  };
+  if (!in_halves(variant)) return known(variant);
+  return both_halves(known(mixer_of(variant)), known(rest_of(variant)));
+}
+
+LayerWeights LayerLibrary::least_weights(const LayerVariant& variant) {
+  if (!in_halves(variant)) return weights(variant);
+  return both_halves(weights(mixer_of(variant)), weights(rest_of(variant)));
 }
 
 const LayerSavings& LayerLibrary::savings(const LayerVariant& variant, const Profile& profile) {

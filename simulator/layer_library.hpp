@@ -93,7 +93,7 @@ class LayerLibrary {
   // By LayerGroup; the references must outlive the library, `plan` is one of those that share it.
   using Memos = std::array<LayerMemo*, kLayerGroups>;
   LayerLibrary(const Memos&, const ModelSpec&, const WorkloadSpec&, const Plan& plan,
-               const ClusterView&);
+               const ClusterView&, Runtime);
   LayerLibrary(const LayerLibrary&) = delete;
   LayerLibrary& operator=(const LayerLibrary&) = delete;
 
@@ -102,16 +102,20 @@ class LayerLibrary {
   [[nodiscard]] const LayerCosts& costs(const LayerVariant&, int clock, const Profile&);
   [[nodiscard]] const PassCost& pair(const LayerVariant& forward, const LayerVariant& backward,
                                      int clock, const Profile&);
-  [[nodiscard]] const LayerWork& work(const LayerVariant&, int clock, const Profile&,
-                                      bool all);  // as LayerMemo's
+  // As LayerMemo's, or no more: a layer's mixer and the rest of it are looked at each by itself,
+  // where they add up, so that layers which differ in one of them share the other.
+  [[nodiscard]] LayerWork work(const LayerVariant&, int clock, const Profile&, bool all);
+  [[nodiscard]] LayerWeights least_weights(const LayerVariant&);
   [[nodiscard]] const LayerSavings& savings(const LayerVariant&, const Profile&);
   [[nodiscard]] const LayerWeights& weights(const LayerVariant&);
   void forget(bool all);  // as LayerMemo::forget
 
  private:
   LayerMemo& memo_of(const LayerVariant&);
+  [[nodiscard]] bool in_halves(const LayerVariant&) const;
 
   Memos memos_;
+  bool halves_add_up_;  // in plans of these layers
   bool delay_wgrad_;
   ClusterView view_;
   LayerRows rows_;

@@ -126,15 +126,15 @@ void add_pass(LayerWork& work, const TimedLayer& timed, Pass pass, const Cluster
   work.in_order[p] += sum;
 }
 
-// Of a pass in its own order, above its start.
-std::int64_t highest_point(const OpBytes& pass) {
-  std::int64_t now = pass.copies.net, most = std::max<std::int64_t>(0, pass.copies.peak);
+// Of a pass in its own order.
+MemoryDelta along(const OpBytes& pass) {
+  MemoryDelta delta{.peak = std::max<std::int64_t>(0, pass.copies.peak), .net = pass.copies.net};
   for (std::size_t i = 0; i < pass.born.size(); ++i) {
-    now += pass.born[i];
-    most = std::max(most, now);
-    now -= pass.freed[i];
+    delta.net += pass.born[i];
+    delta.peak = std::max(delta.peak, delta.net);
+    delta.net -= pass.freed[i];
   }
-  return most;
+  return delta;
 }
 
 }  // namespace
@@ -177,8 +177,36 @@ LayerWork work_of(const TimedLayer& timed, const Binding& binding, const Cluster
       work.saved += born ? bytes : -bytes;
     }
   }
-  work.beside = highest_point(op_bytes(layer, Pass::backward, binding));
+  const MemoryDelta backward = along(op_bytes(layer, Pass::backward, binding));
+  work.beside = backward.peak;
+  work.net = backward.net;
   return work;
+}
+
+LayerWork both_halves(const LayerWork& mixer, const LayerWork& mlp) {
+  LayerWork work = mixer;
+  for (const auto times : {&LayerWork::compute, &LayerWork::in_order, &LayerWork::busy,
+                           &LayerWork::exchanges, &LayerWork::copies, &LayerWork::halves}) {
+    for (std::size_t i = 0; i < 2; ++i) (work.*times)[i] += (mlp.*times)[i];
+  }
+  work.matrix += mlp.matrix;
+  work.send = std::max(work.send, mlp.send);
+  work.saved += mlp.saved;
+  work.beside = std::max(mlp.beside, mlp.net + mixer.beside);  // the MLP's gradients come first
+  work.net += mlp.net;
+  return work;
+}
+
+LayerWeights both_halves(const LayerWeights& mixer, const LayerWeights& mlp) {
+  LayerWeights weights = mixer;
+  for (std::size_t b = 0; b < weights.of.size(); ++b) {
+    weights.of[b] += mlp.of[b];
+    weights.replicated[b] += mlp.replicated[b];
+  }
+  weights.table += mlp.table;
+  // Gradients of one shape are kept once: both halves may have it.
+  weights.kept_gradients = std::max(mixer.kept_gradients, mlp.kept_gradients);
+  return weights;
 }
 
 }  // namespace pleat

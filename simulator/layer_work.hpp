@@ -47,11 +47,17 @@ struct LayerWork {
   std::int64_t saved = 0;  // bytes that the forward pass leaves behind
   // Bytes beside those: the highest point of the backward pass above its start.
   std::int64_t beside = 0;
+  std::int64_t net = 0;  // bytes: the backward pass's end above its start
 };
 
 // The least of that, which is cheaper to find out: `compute`, `matrix`, `halves` and `send` alone.
 [[nodiscard]] LayerWork compute_of(const LayerProgram&, const Binding&, const ClusterView&,
                                    const Profile&);
+
+// Of a decoder layer whose mixer and MLP (or experts) are each known as a layer of its own: no more
+// than work_of the whole, and the same where no exchange waits between the halves.
+[[nodiscard]] LayerWork both_halves(const LayerWork& mixer, const LayerWork& mlp);
+[[nodiscard]] LayerWeights both_halves(const LayerWeights& mixer, const LayerWeights& mlp);
 
 [[nodiscard]] LayerWork work_of(const TimedLayer&, const Binding&, const ClusterView&,
                                 const Profile&);

@@ -86,6 +86,10 @@ std::size_t VariantHash::operator()(const LayerVariant& v) const {
 }
 
 LayerGroup group_of(const LayerVariant& variant) {
+  if (variant.traits.mixer == Mixer::none && variant.more.empty()) {
+    if (variant.kind == LayerKind::dense) return LayerGroup::mlp;
+    if (variant.kind == LayerKind::moe) return LayerGroup::experts;
+  }
   switch (variant.kind) {
     case LayerKind::embedding:
     case LayerKind::head:
@@ -105,7 +109,8 @@ LayerKey layer_key(const Plan& plan, const WorkloadSpec& workload, const Cluster
   KeyWriter<LayerKey> w;
   const bool boundary = !group || group == LayerGroup::boundary;
   const bool decoder = group != LayerGroup::boundary;
-  const bool moe = !group || group == LayerGroup::moe;
+  const bool moe = !group || group == LayerGroup::moe || group == LayerGroup::experts;
+  const bool mixers = decoder && group != LayerGroup::mlp && group != LayerGroup::experts;
   // Only sharded gradients and weights are exchanged inside layers.
   const bool by_layer = plan.sharding == Sharding::zero2 || plan.sharding == Sharding::zero3;
   for_each_plan_field([&](auto i) {
@@ -115,6 +120,7 @@ LayerKey layer_key(const Plan& plan, const WorkloadSpec& workload, const Cluster
       const bool counts = parts.has(MemoPart::layers) ||
                           (parts.has(MemoPart::decoder_layers) && decoder) ||
                           (parts.has(MemoPart::moe_layers) && moe) ||
+                          (parts.has(MemoPart::mixers) && mixers) ||
                           (parts.has(MemoPart::sharded_layers) && by_layer) ||
                           (parts.has(MemoPart::pairs) && !group);
       put_if(w, counts, field.in(plan), moe);
@@ -131,8 +137,8 @@ LayerKey layer_key(const Plan& plan, const WorkloadSpec& workload, const Cluster
   put_place_if(moe, Group::ep);
   put_place_if(moe, Group::etp);
   put_place_if(moe, Group::etp_ep);
-  put_place_if(decoder, Group::cp_heads);
-  put_place_if(decoder, Group::cp_ring);
+  put_place_if(mixers, Group::cp_heads);
+  put_place_if(mixers, Group::cp_ring);
   w.put_place(boundary ? place(Group::pp_next) : GroupPlace{});  // nobody is next without stages
   w.put_place(by_layer ? place(shard_groups(plan, false).shard) : GroupPlace{});
   const GroupPlace edp = by_layer && moe ? place(shard_groups(plan, true).shard) : GroupPlace{};

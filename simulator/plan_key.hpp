@@ -50,15 +50,16 @@ struct VariantHash {
 };
 
 // Layers that depend on the same fields of a plan. Boundary: embedding, head, send and receive; MoE
-// and dense: decoder layers, those of multi-token prediction included.
-enum class LayerGroup : std::uint8_t { boundary, dense, moe };
-inline constexpr std::size_t kLayerGroups = 3;
+// and dense: decoder layers, those of multi-token prediction included; MLP and experts: decoder
+// layers that mix no tokens, or the half of a layer after its mixer.
+enum class LayerGroup : std::uint8_t { boundary, dense, moe, mlp, experts };
+inline constexpr std::size_t kLayerGroups = 5;
 [[nodiscard]] LayerGroup group_of(const LayerVariant&);
 
 [[nodiscard]] constexpr bool is_of_layers(MemoParts parts) {
   return parts.has(MemoPart::layers) || parts.has(MemoPart::decoder_layers) ||
-         parts.has(MemoPart::moe_layers) || parts.has(MemoPart::sharded_layers) ||
-         parts.has(MemoPart::pairs);
+         parts.has(MemoPart::moe_layers) || parts.has(MemoPart::mixers) ||
+         parts.has(MemoPart::sharded_layers) || parts.has(MemoPart::pairs);
 }
 
 // Numbers of the fields of which `holds` is true of their parts.

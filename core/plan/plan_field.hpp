@@ -28,6 +28,7 @@ enum class MemoPart : std::uint8_t {
   layers,          // programs and prices of all layers
   decoder_layers,  // but not of embedding, head, send and receive
   moe_layers,      // of layers with experts
+  mixers,          // of decoder layers but of their MLPs and experts
   sharded_layers,  // of layers whose weights or gradients are sharded
   pairs,           // two passes of layers beside each other
   composition,     // which layers a chunk holds, and its recompute and offload of whole ones

@@ -158,7 +158,7 @@ inline constexpr std::tuple kPlanFields{
         .numerics = &Numerics::fp8_combine},
     PlanField<&Plan::cp_comm>{
         .path = "cp_comm",
-        .parts = MemoPart::decoder_layers,
+        .parts = MemoPart::mixers,
         .chosen_by = ChosenBy::search,
         .typed = {"cp-comm",
                   "Keys and values of context parallelism: p2p, all_gather, a2a or a2a+p2p"},
@@ -167,7 +167,7 @@ inline constexpr std::tuple kPlanFields{
     PlanField<&Plan::cp_a2a>{
         .path = "cp_a2a",
         .domain = kDegreeOrNone,
-        .parts = MemoPart::decoder_layers,
+        .parts = MemoPart::mixers,
         .chosen_by = ChosenBy::search,
         .typed = {"cp-a2a", "With a2a+p2p: ranks of a group that exchanges heads"},
         .pinned = {.help = "With a2a+p2p: only groups of so many ranks exchange heads (default: "

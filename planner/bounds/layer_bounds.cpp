@@ -201,7 +201,7 @@ std::vector<LayerBound> bound_layers(const CountedLayers& layers, LayerLibrary& 
     if (scope == BoundScope::family) bound.waits = work.in_order[1] - work.busy[1];
     bound.saved = work.saved;
     bound.beside = work.beside;
-    bound.weights = library.weights(variants[i]);
+    bound.weights = library.least_weights(variants[i]);
   }
   for (std::size_t i = 0; i < variants.size(); ++i) {
     if (variants[i].kind != LayerKind::send) continue;

@@ -61,6 +61,10 @@ bool LegalPlans::follow(const Plan& base, Plan& p) {
   a.dp = static_cast<int>(config_.gpus / ranks);
   p.expert.edp = static_cast<int>(config_.gpus / expert_ranks);
   put_dependent(p);
+  // Numbers of SMs are one dispatcher's own.
+  if (p.dispatcher != base.dispatcher && p.dispatcher_sms == base.dispatcher_sms) {
+    p.dispatcher_sms = 0;
+  }
   if (a.pp != base.attention.pp || p.vpp != base.vpp) {
     if (config_.pin<"layout">().empty()) p.layout = layout_of(a.pp, p.vpp);
     std::erase_if(p.stages, [&](const StageOverride& s) { return s.stage >= a.pp; });

@@ -82,6 +82,15 @@ bool NeighbourDescent::add(const PlanChange& first, const PlanChange* second) {
   return false;
 }
 
+// Adds the first change as it was mended, with the second one beside it.
+bool NeighbourDescent::add_to_mended(const Single& first, const Single& second) {
+  if (first.mended < 0) return false;
+  Plan plan = plans_[static_cast<std::size_t>(first.mended)].plan;
+  if (!legal_.change(best_.plan, second.change, plan) || !legal_.legal(plan)) return false;
+  plans_.emplace_back().plan = std::move(plan);
+  return true;
+}
+
 void NeighbourDescent::find_singles() {
   singles_.clear();
   plans_.clear();
@@ -100,6 +109,7 @@ void NeighbourDescent::find_singles() {
         Neighbour& n = plans_.emplace_back();
         n.plan = std::move(*mended);
         if (is_least_share(change)) n.least_share = change.row;
+        single.mended = static_cast<int>(plans_.size()) - 1;
       }
     }
     singles_.push_back(single);
@@ -131,7 +141,9 @@ bool NeighbourDescent::find_memory_sets() {
 void NeighbourDescent::price_all(std::size_t first, Seconds cutoff) {
   prices_.price(plans_, first, cutoff, value_);
   for (Single& s : singles_) {
-    if (s.at >= static_cast<int>(plans_.size())) s.at = -1;  // the budget ended before it
+    for (int* at : {&s.at, &s.mended}) {
+      if (*at >= static_cast<int>(plans_.size())) *at = -1;  // the budget ended before it
+    }
   }
   remember_pipelines();
 }
@@ -262,8 +274,9 @@ void NeighbourDescent::find_slow_pairs() {
     const Single *a, *b;
   };
   const auto answer = [&](const Single& s) -> const Neighbour* {
-    if (s.at < 0 || !is_near(s.change)) return nullptr;
-    const Neighbour& n = plans_[static_cast<std::size_t>(s.at)];
+    const int at = std::max(s.at, s.mended);
+    if (at < 0 || !is_near(s.change)) return nullptr;
+    const Neighbour& n = plans_[static_cast<std::size_t>(at)];
     return n.bounded ? nullptr : &n;
   };
   const std::int64_t own_peak = best_.estimate.peak_bytes();
@@ -286,7 +299,8 @@ void NeighbourDescent::find_slow_pairs() {
   const std::size_t first = plans_.size();
   for (const Pair& pair : pairs) {
     if (plans_.size() - first == kSlowPairs) break;
-    add(pair.a->change, &pair.b->change);
+    if (add(pair.a->change, &pair.b->change)) continue;
+    if (!add_to_mended(*pair.a, *pair.b)) add_to_mended(*pair.b, *pair.a);
   }
   price_all(first, value_);
 }

@@ -36,10 +36,11 @@ class NeighbourDescent {
   std::vector<Plan> other_pipelines(const Candidate& best, std::size_t most);
 
  private:
-  // A change and what became of it: where its answer is, or that a rule forbids it.
+  // A change and what became of it: where its answer is, or that a rule forbids it, and then where
+  // that of the change with what the rule asks for is.
   struct Single {
     PlanChange change;
-    int at = -1;
+    int at = -1, mended = -1;
   };
 
   void find_singles();
@@ -47,6 +48,7 @@ class NeighbourDescent {
   bool find_memory_sets();
   void price_all(std::size_t first, Seconds cutoff);
   bool add(const PlanChange&, const PlanChange* second);
+  bool add_to_mended(const Single&, const Single& second);
   // Goes to the fastest of the answers, if it is faster.
   bool step();
   void repeat_gains(const std::vector<PlanChange>& gains);

@@ -320,12 +320,16 @@ std::vector<NotTried> not_tried(const ModelSpec& model, const ClusterSpec& clust
   for (std::size_t i = 0; i < kChoices<Dispatcher>; ++i) {
     const auto other = static_cast<Dispatcher>(i);
     const DispatcherTraits traits = traits_of(other);
-    if (!megatron || config.pin<"dispatcher">() || other == usual || !is_fused(usual)) continue;
-    if (!traits.fused || !traits.in_megatron || !has_dispatcher(cluster, other)) continue;
+    if (config.pin<"dispatcher">() || other == usual || other == Dispatcher::alltoall) continue;
+    if (!has_dispatcher(cluster, other)) continue;
+    std::string why = "only changes of the best plans have it (--dispatcher {} searches it)";
+    if (megatron && !traits.in_megatron) {
+      why = "Megatron has none (--dispatcher {} prices it all the same)";
+    } else if (traits.fused && is_fused(usual)) {
+      why = fmt::format("{} is usual in NVLink domains of this size; ", name_of(usual)) + why;
+    }
     list.push_back({fmt::format("dispatcher {}", name_of(other)),
-                    fmt::format("{} is usual in NVLink domains of this size; only changes of the "
-                                "best plans have it (--dispatcher {} searches it)",
-                                name_of(usual), name_of(other))});
+                    fmt::format(fmt::runtime(why), name_of(other))});
   }
   const bool narrow = std::ranges::any_of(config.numerics, [](const Numerics& n) {
     return n.fp8_dispatch || n.fp8_combine;

@@ -73,8 +73,11 @@ class Quantizer {
         if (layer_.tensor(x).dtype == DType::bf16) read_wide_.set(x);
       }
     }
-    if (layer_.grad_output) gradients_.set(*layer_.grad_output);
-    for (const Op& op : layer_.backward) {  // gradients are not saved
+    if (layer_.grad_output) {  // gradients are not saved
+      read_wide_.set(*layer_.grad_output, false);
+      gradients_.set(*layer_.grad_output);
+    }
+    for (const Op& op : layer_.backward) {
       for (TensorId x : op.out) {
         read_wide_.set(x, false);
         gradients_.set(x);
