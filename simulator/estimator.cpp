@@ -176,14 +176,7 @@ class Estimator::Memory {
 
   Layers& layers_of(const Plan& plan, const ClusterView& view) {
     return layers_.get(layer_key(plan, workload_, view), [&] {
-      LayerLibrary::Memos memos{};
-      for (std::size_t g = 0; g < kLayerGroups; ++g) {
-        memos[g] = &memos_.get(layer_key(plan, workload_, view, static_cast<LayerGroup>(g)), [&] {
-          return std::make_unique<LayerMemo>(model_, workload_, plan, view, runtime_);
-        });
-      }
-      return std::unique_ptr<Layers>(
-          new Layers{++ids_, {memos, model_, workload_, plan, view, runtime_}});
+      return std::unique_ptr<Layers>(new Layers{++ids_, {memo_source_, cluster_, plan, runtime_}});
     });
   }
 
@@ -288,6 +281,12 @@ class Estimator::Memory {
   const Flops per_token_;
   std::atomic<int> ids_ = 0;
   Known<LayerKey, LayerMemo, KeyHash> memos_;  // by the key of their group
+  const MemoSource memo_source_ = [this](const Plan& plan, LayerGroup group) -> LayerMemo& {
+    const ClusterView view = view_cluster(cluster_, plan);
+    return memos_.get(layer_key(plan, workload_, view, group), [&] {
+      return std::make_unique<LayerMemo>(model_, workload_, plan, view, runtime_);
+    });
+  };
   Known<LayerKey, Layers, KeyHash> layers_;
   Known<std::string, int, TextHash> texts_;
   Known<LayoutKey, Layout, KeyHash> layouts_;

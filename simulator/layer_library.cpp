@@ -158,16 +158,22 @@ void LayerMemo::forget(bool all) {
   if (all) kept_.clear();
 }
 
-LayerLibrary::LayerLibrary(const Memos& memos, const ModelSpec& model, const WorkloadSpec& workload,
-                           const Plan& plan, const ClusterView& view, Runtime runtime)
-    : memos_(memos),
-      halves_add_up_(halves_add_up(plan, runtime)),
-      delay_wgrad_(plan.overlap.delay_wgrad),
-      view_(view),
-      rows_(model, workload, plan) {}
+LayerLibrary::LayerLibrary(const MemoSource& source, const ClusterSpec& cluster, const Plan& plan,
+                           Runtime runtime)
+    : source_(source),
+      cluster_(cluster),
+      plan_(plan),
+      halves_add_up_(halves_add_up(plan, runtime)) {}
 
 LayerMemo& LayerLibrary::memo_of(const LayerVariant& variant) {
-  return *memos_[static_cast<std::size_t>(group_of(variant))];
+  const LayerGroup group = group_of(variant);
+  std::atomic<LayerMemo*>& known = memos_[static_cast<std::size_t>(group)];
+  LayerMemo* memo = known.load(std::memory_order_acquire);
+  if (memo == nullptr) {
+    memo = &source_(plan_, group);  // the same for every thread
+    known.store(memo, std::memory_order_release);
+  }
+  return *memo;
 }
 
 SharedLayer LayerLibrary::program(const LayerVariant& variant) {
@@ -186,12 +192,13 @@ const PassCost& LayerLibrary::pair(const LayerVariant& forward, const LayerVaria
   if (fresh) {
     const Seconds alone = costs(forward, clock, profile).forward.streams +
                           costs(backward, clock, profile).backward.streams;
-    const SharedLayer f = memo_of(forward).program(forward, false);
-    const SharedLayer b = memo_of(backward).program(backward, false);
-    const auto f_ops = memo_of(forward).ops(forward, clock, profile);
-    const auto b_ops = memo_of(backward).ops(backward, clock, profile);
-    found->second = price_pair({f, *f_ops}, {b, *b_ops}, {rows_.of(f), rows_.of(b)}, view_,
-                               profile, delay_wgrad_, alone);
+    LayerMemo &of_f = memo_of(forward), &of_b = memo_of(backward);
+    const SharedLayer f = of_f.program(forward, false), b = of_b.program(backward, false);
+    const auto f_ops = of_f.ops(forward, clock, profile);
+    const auto b_ops = of_b.ops(backward, clock, profile);
+    found->second = price_pair({f, *f_ops}, {b, *b_ops}, {of_f.rows_of(f), of_b.rows_of(b)},
+                               view_cluster(cluster_, plan_), profile, plan_.overlap.delay_wgrad,
+                               alone);
   }
   return found->second;
 }
@@ -231,7 +238,9 @@ const LayerWeights& LayerLibrary::weights(const LayerVariant& variant) {
 }
 
 void LayerLibrary::forget(bool all) {
-  for (LayerMemo* memo : memos_) memo->forget(all);
+  for (const std::atomic<LayerMemo*>& known : memos_) {
+    if (LayerMemo* const memo = known.load(std::memory_order_acquire)) memo->forget(all);
+  }
 }
 
 }  // namespace pleat

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -44,6 +46,7 @@ class LayerMemo {
   [[nodiscard]] const LayerSavings& savings(const LayerVariant&,
                                             const Profile&);  // at the burst clock
   [[nodiscard]] const LayerWeights& weights(const LayerVariant&);
+  [[nodiscard]] Binding rows_of(const LayerProgram& layer) const { return rows_.of(layer); }
   // Frees programs, which take most of the memory: those that were needed for prices only, or all.
   void forget(bool all);
 
@@ -76,9 +79,12 @@ class LayerMemo {
   std::unordered_map<LayerVariant, Prices, VariantHash> prices_;
 };
 
-// Programs and prices of all layers of the plans with one LayerKey. The memos of its groups depend
-// on fewer fields of the plan, so several libraries share them.
+// The memo that the plan's layers of a group share with other plans'. It stays where it is.
+using MemoSource = std::function<LayerMemo&(const Plan&, LayerGroup)>;
 
+// Programs and prices of all layers of the plans with one LayerKey. The memos of its groups depend
+// on fewer fields of the plan, so several libraries share them. There may be a hundred thousand
+// libraries, so each is small, and asks for a memo when it first needs it.
 class LayerLibrary {
   struct LayerPair {
     LayerVariant forward, backward;
@@ -90,10 +96,8 @@ class LayerLibrary {
   };
 
  public:
-  // By LayerGroup; the references must outlive the library, `plan` is one of those that share it.
-  using Memos = std::array<LayerMemo*, kLayerGroups>;
-  LayerLibrary(const Memos&, const ModelSpec&, const WorkloadSpec&, const Plan& plan,
-               const ClusterView&, Runtime);
+  // The references must outlive the library, `plan` is one of those that share it.
+  LayerLibrary(const MemoSource&, const ClusterSpec&, const Plan& plan, Runtime);
   LayerLibrary(const LayerLibrary&) = delete;
   LayerLibrary& operator=(const LayerLibrary&) = delete;
 
@@ -114,11 +118,11 @@ class LayerLibrary {
   LayerMemo& memo_of(const LayerVariant&);
   [[nodiscard]] bool in_halves(const LayerVariant&) const;
 
-  Memos memos_;
-  bool halves_add_up_;  // in plans of these layers
-  bool delay_wgrad_;
-  ClusterView view_;
-  LayerRows rows_;
+  const MemoSource& source_;
+  const ClusterSpec& cluster_;
+  const Plan plan_;
+  const bool halves_add_up_;  // in plans of these layers
+  std::array<std::atomic<LayerMemo*>, kLayerGroups> memos_{};  // null: not asked for yet
   std::mutex mutex_;  // of what follows
   std::unordered_map<LayerPair, PassCost, LayerPair::Hash> pairs_;
 };
