@@ -83,6 +83,54 @@ void expect_no_better_neighbour(const Problem& problem, const SearchConfig& conf
   EXPECT_GE(least, value_of(best.estimate, config.robust) * 0.999) << summary(best.plan);
 }
 
+// SMs that were measured are of one dispatcher: another one comes with its own.
+TEST(Neighbours, AnotherDispatcherComesWithItsOwnSms) {
+  const Shipped s = shipped("moonlight-16b-a3b", "h200-sxm", 8, 8192, 8, Precision::fp8);
+  LegalPlans legal(s, s.config);
+  Plan plan;
+  plan.attention.dp = plan.expert.ep = 8;
+  plan.precision = Precision::fp8;
+  plan.sharding = Sharding::zero1;
+  plan.dispatcher = Dispatcher::deepep;
+  plan.dispatcher_sms = 24;
+  ASSERT_TRUE(legal.legal(plan));
+  std::set<Dispatcher> others;
+  for (const PlanChange& change : changes_of(plan, false, {0, 1, 2})) {
+    Plan other = plan;
+    if (!legal.change(plan, change, other) || other.dispatcher == plan.dispatcher) continue;
+    EXPECT_EQ(other.dispatcher_sms, 0);
+    if (legal.legal(other)) others.insert(other.dispatcher);
+  }
+  EXPECT_EQ(others, (std::set<Dispatcher>{Dispatcher::allgather, Dispatcher::alltoall,
+                                          Dispatcher::hybridep}));
+}
+
+// The all-gather excludes the winner's overlap of the shared expert, and gains only beside the
+// overlap of tensor-parallel exchanges.
+TEST(Neighbours, AChangeThatEndsAnOverlapIsTriedBesideOthers) {
+  Shipped s = shipped("moonlight-16b-a3b", "h200-sxm", 8, 8192, 8, Precision::fp8);
+  s.config.pin<"pp">() = {4};
+  s.config.pin<"tp">() = {2};
+  s.config.pin<"vpp">() = {2};
+  const PlanAnswer answer = answer_of(s, s.config);
+  ASSERT_FALSE(answer.result.best.empty());
+  const Candidate& best = answer.result.best.front();
+  Plan gathers;
+  gathers.attention = {.tp = 2, .cp = 1, .dp = 1, .pp = 4};
+  gathers.expert = {.etp = 1, .ep = 2, .edp = 1};
+  gathers.vpp = 2;
+  gathers.layout = "Et*4|(t*4|)*5t*3|L";
+  gathers.micro_batch = 2;
+  gathers.precision = Precision::fp8;
+  gathers.sharding = Sharding::zero1;
+  gathers.dispatcher = Dispatcher::allgather;
+  gathers.cuda_graph = CudaGraph::partial;
+  gathers.overlap.tensor_parallel = true;
+  ASSERT_TRUE(LegalPlans(s, s.config).legal(gathers));
+  const Estimator estimator(s.model, s.workload, s.cluster, s.profile, s.config.runtime);
+  EXPECT_LE(best.estimate.step, estimator(gathers).step) << summary(best.plan);
+}
+
 // Where memory is short, what is recomputed and offloaded changes in several modules at once.
 TEST(Neighbours, NoOtherSetsOfModulesAreFaster) {
   SearchConfig tight = small_search(8);

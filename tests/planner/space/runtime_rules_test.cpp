@@ -91,8 +91,11 @@ TEST(RuntimeRules, WhatNoRuntimeHasIsNamed) {
   config.pin<"gather-beside-step">() = {false};
   EXPECT_TRUE(names_not_tried(config).contains("larger microbatches"));
   config.pin<"micro-batch">() = {1};
-  EXPECT_EQ(names_not_tried(config), (std::set<std::string>{"fp8 dispatch and combine",
-                                                            "paged stash", "tile-level overlap"}));
+  EXPECT_EQ(names_not_tried(config),
+            (std::set<std::string>{"dispatcher allgather", "dispatcher hierarchical",
+                                   "fp8 dispatch and combine", "paged stash",
+                                   "tile-level overlap"}));
+  config.pin<"dispatcher">() = {Dispatcher::alltoall};
   config.numerics.front().precision = Precision::mxfp8;
   config.numerics.front().fp8_combine = true;
   config.paged_stash = {1.1, 1.5};
@@ -102,7 +105,7 @@ TEST(RuntimeRules, WhatNoRuntimeHasIsNamed) {
   EXPECT_TRUE(names_not_tried(config).empty());
 }
 
-TEST(RuntimeRules, FusedDispatchersThatAreNotUsualAreNamed) {
+TEST(RuntimeRules, DispatchersThatAreNotSearchedAreNamed) {
   SearchConfig config = small_search(4);
   const auto named = [&](const std::string& cluster) {
     std::set<std::string> names;
@@ -111,9 +114,15 @@ TEST(RuntimeRules, FusedDispatchersThatAreNotUsualAreNamed) {
     }
     return names;
   };
-  EXPECT_EQ(named("h100-sxm"), std::set<std::string>{"dispatcher hybridep"});
-  EXPECT_EQ(named("gb200-nvl72"), std::set<std::string>{"dispatcher deepep"});
-  EXPECT_EQ(named("a100-sxm"), std::set<std::string>{});
+  const std::set<std::string> any{"dispatcher allgather", "dispatcher hierarchical"};
+  const auto with = [&](const char* fused) {
+    std::set<std::string> names = any;
+    names.insert(fused);
+    return names;
+  };
+  EXPECT_EQ(named("h100-sxm"), with("dispatcher hybridep"));
+  EXPECT_EQ(named("gb200-nvl72"), with("dispatcher deepep"));
+  EXPECT_EQ(named("a100-sxm"), any);
   config.pin<"dispatcher">() = {Dispatcher::hybridep};
   EXPECT_EQ(named("h100-sxm"), std::set<std::string>{});
 }
