@@ -61,7 +61,7 @@ bool LegalPlans::follow(const Plan& base, Plan& p) {
   a.dp = static_cast<int>(config_.gpus / ranks);
   p.expert.edp = static_cast<int>(config_.gpus / expert_ranks);
   put_dependent(p);
-  // Numbers of SMs are one dispatcher's own.
+  // A number of SMs is chosen for one dispatcher: another one takes the profile's.
   if (p.dispatcher != base.dispatcher && p.dispatcher_sms == base.dispatcher_sms) {
     p.dispatcher_sms = 0;
   }

@@ -82,7 +82,7 @@ bool NeighbourDescent::add(const PlanChange& first, const PlanChange* second) {
   return false;
 }
 
-// Adds the first change as it was mended, with the second one beside it.
+// Adds the first change together with what its rule asked for, and the second one beside it.
 bool NeighbourDescent::add_to_mended(const Single& first, const Single& second) {
   if (first.mended < 0) return false;
   Plan plan = plans_[static_cast<std::size_t>(first.mended)].plan;

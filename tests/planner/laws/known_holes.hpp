@@ -45,15 +45,6 @@ inline const std::vector<KnownHole>& known_holes() {
       {"another expert parallel size with another dispatcher and other memory choices",
        {"expert.ep", "expert.edp", "dispatcher", "recompute", "offload"},
        0.001},
-      {"recompute on a mesh whose layers are laid out anew",
-       {"attention.tp", "attention.dp", "micro_batch", "sequence_parallel", "recompute", "layout"},
-       0.001},
-      {"graphs of one part, which leave room for other memory choices",
-       {"cuda_graph", "recompute", "offload"},
-       0.01},
-      {"a graph of the whole iteration beside other numbers of layers that are sent away",
-       {"sharding", "offload_layers", "cuda_graph"},
-       0.007},
       {"other chunks with offload and another layout", {"vpp", "cp_comm", "offload", "layout"},
        0.0002}};
   return list;
