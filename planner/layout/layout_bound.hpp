@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// How far a plan's layout may be from the best one. The search tries two layouts for each number of
+// How far a plan's layout may be from the best one. The search tries few layouts for each number of
 // stages, and layout_polish improves those of found plans; this bounds what any layout could reach.
 #pragma once
 

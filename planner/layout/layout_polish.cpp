@@ -9,6 +9,7 @@
 #include "core/program/pipeline_order.hpp"
 #include "planner/bounds/bounds.hpp"
 #include "planner/layout/chunk_layouts.hpp"
+#include "planner/layout/rank_balance.hpp"
 #include "planner/search/different_plans.hpp"
 #include "planner/search/parallel_rounds.hpp"
 #include "planner/space/runtime_rules.hpp"
@@ -23,6 +24,8 @@ constexpr int kVeryFew = 6;     // up to here two layers may move at once
 
 // What a layout may gain by a clock of its own, in steps of 1 / 1024 of a clock.
 constexpr double kOwnClock = 1.001;
+
+constexpr double kHopefulStart = 1.03;  // slower layouts are no starts
 
 int stages_of(const Plan& plan) { return plan.attention.pp * plan.vpp; }
 
@@ -40,7 +43,13 @@ class LayoutPolish {
   FoundLayout run(Candidate from) const {
     if (from.plan.attention.pp == 1 || config_.pin<"layout">()) return {std::move(from), true};
     FoundLayout found = best_layout(estimator_, problem_, config_, limits_, std::move(from));
-    if (!found.every) found.best = descend(std::move(found.best));
+    if (found.every) return found;
+    Candidate best = descend(found.best);
+    for (Candidate& start : other_starts(found.best)) {
+      Candidate end = descend(std::move(start));
+      if (value(end) < value(best)) best = std::move(end);
+    }
+    found.best = std::move(best);
     return found;
   }
 
@@ -50,6 +59,43 @@ class LayoutPolish {
   }
 
  private:
+  [[nodiscard]] Seconds value(const Candidate& c) const {
+    return value_of(c.estimate, config_.robust);
+  }
+
+  // Layouts that balance the ranks, and are about as fast. Moves of single layers do not reach them
+  // from others.
+  [[nodiscard]] std::vector<Candidate> other_starts(const Candidate& from) const {
+    std::vector<Candidate> starts;
+    const Schedule order = schedule_of(from.plan, problem_.workload);
+    if (chunks_of_stage(order) == 1) return starts;
+    const std::vector<VirtualStage> own = stage_layout(from.plan, problem_.model);
+    for (const LighterChunks lighter : {LighterChunks::first, LighterChunks::last}) {
+      const auto stages =
+          rank_balanced_layout(problem_.model, problem_.workload.seq_len, order, lighter);
+      if (stages.empty() || stages == own) continue;
+      Candidate& c = starts.emplace_back(from.plan, StepEstimate{});
+      c.plan.layout = to_layout_string(stages);
+      if (!allowed(c.plan)) {
+        starts.pop_back();
+        continue;
+      }
+      c.estimate = estimator_(c.plan);
+      if (!fits(c.estimate) || value(c) > value(from) * kHopefulStart) starts.pop_back();
+    }
+    return starts;
+  }
+
+  [[nodiscard]] bool allowed(const Plan& plan) const {
+    return violations({problem_.model, problem_.workload, plan, config_.gpus}).empty() &&
+           builds_layout(config_.runtime, problem_.model, plan);
+  }
+
+  [[nodiscard]] bool fits(const StepEstimate& e) const {
+    return e.peak_bytes() <= limits_.usable &&
+           (limits_.host == 0 || e.host_bytes <= limits_.host);
+  }
+
   [[nodiscard]] Candidate descend(Candidate best) const {
     for (int move = 0; move < kMostMoves; ++move) {
       std::optional<Candidate> better =
@@ -107,9 +153,7 @@ class LayoutPolish {
                                                    const StepEstimate& than, int clock) const {
     Candidate moved{plan, {}};
     moved.plan.layout = to_layout_string(stages);
-    if (!violations({problem_.model, problem_.workload, moved.plan, config_.gpus}).empty())
-      return std::nullopt;
-    if (!builds_layout(config_.runtime, problem_.model, moved.plan)) return std::nullopt;
+    if (!allowed(moved.plan)) return std::nullopt;
     // Most moves only make another rank the busiest. Their bound shows that and is cheaper than a
     // price.
     if (bounds_.own(moved.plan, than.step).step > than.step) return std::nullopt;
@@ -117,11 +161,8 @@ class LayoutPolish {
       return std::nullopt;
     }
     moved.estimate = estimator_(moved.plan);
-    if (moved.estimate.peak_bytes() > limits_.usable) return std::nullopt;
-    if (limits_.host > 0 && moved.estimate.host_bytes > limits_.host) return std::nullopt;
-    if (value_of(moved.estimate, config_.robust) >= value_of(than, config_.robust)) {
-      return std::nullopt;
-    }
+    if (!fits(moved.estimate)) return std::nullopt;
+    if (value(moved) >= value_of(than, config_.robust)) return std::nullopt;
     return moved;
   }
 

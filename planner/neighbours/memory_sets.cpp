@@ -65,6 +65,12 @@ bool gives_up_memory(const Plan& plan) {
          plan.offload_layers > 0 || !plan.stages.empty() || place_of(plan) != StatePlace::device;
 }
 
+bool same_memory_choice(const Plan& a, const Plan& b) {
+  return recompute_of(a) == recompute_of(b) && a.offload == b.offload &&
+         a.offload_layers == b.offload_layers && a.stages == b.stages &&
+         place_of(a) == place_of(b);
+}
+
 MemorySets::Choices::Choices(std::vector<MemoryChoice> all) : list(std::move(all)), ways(list) {}
 
 const MemorySets::Choices& MemorySets::choices_with(StatePlace state) {
@@ -75,8 +81,8 @@ const MemorySets::Choices& MemorySets::choices_with(StatePlace state) {
 
 // A bound is below the peak by what the layers add within their passes. That is taken to be about
 // the same of all choices, so the own plan tells which are likely to fit.
-std::vector<Plan> MemorySets::hopeful(const Candidate& own, NeighbourPrices& prices,
-                                      std::size_t most) {
+std::vector<Plan> MemorySets::hopeful(const Candidate& own, Seconds than,
+                                      NeighbourPrices& prices, std::size_t most) {
   const Choices& all = choices_with(place_of(own.plan));
   Plan plain = own.plan;
   MemoryChoice{}.put_into(plain);
@@ -103,7 +109,7 @@ std::vector<Plan> MemorySets::hopeful(const Candidate& own, NeighbourPrices& pri
     const MemoryChoice& c = all.list[i];
     if (i > 0 && c.recompute != all.list[i - 1].recompute) smaller.clear();
     if (bounds[i].peak_bytes > prices.usable() - above) continue;
-    if (bounds[i].step - shift >= value) continue;
+    if (bounds[i].step - shift >= than) continue;
     const std::uint32_t set = bits_of(c.offload);
     const bool more = c.offload_layers == 0 &&
                       std::ranges::any_of(smaller, [&](std::uint32_t s) { return (set & s) == s; });

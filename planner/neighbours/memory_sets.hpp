@@ -19,6 +19,8 @@ namespace pleat {
 
 // Whether the plan gives up time for memory in some way; else no other way is of use.
 [[nodiscard]] bool gives_up_memory(const Plan&);
+// Whether two plans give up the same.
+[[nodiscard]] bool same_memory_choice(const Plan&, const Plan&);
 
 class MemorySets {
  public:
@@ -26,10 +28,11 @@ class MemorySets {
   MemorySets(const Problem& problem, const SearchConfig& config)
       : problem_(problem), config_(config) {}
 
-  // Plans that differ from `own` in that alone, may be faster and are likely to fit, those with the
-  // smallest bounds first, `most` of them. Of sets that contain each other only the smallest. Some
-  // may break rules.
-  std::vector<Plan> hopeful(const Candidate& own, NeighbourPrices&, std::size_t most);
+  // Plans that differ from `own` in that alone, may be faster than `than` and are likely to fit,
+  // those with the smallest bounds first, `most` of them. Of sets that contain each other only the
+  // smallest. Some may break rules.
+  std::vector<Plan> hopeful(const Candidate& own, Seconds than, NeighbourPrices&,
+                            std::size_t most);
 
  private:
   struct Choices {

@@ -3,6 +3,7 @@
 #include "planner/neighbours/neighbour_descent.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "core/plan/plan_table.hpp"
@@ -19,6 +20,10 @@ constexpr int kMostDescents = 64;
 constexpr std::size_t kMended = 12;  // faster plans for which memory is looked for
 constexpr int kMemoryChanges = 3;    // at most, for one of them
 constexpr std::size_t kSlowPairs = 200;
+constexpr std::size_t kExchanges = 150;
+constexpr double kLeastSaved = 0.002;   // of a GPU's memory; what saves less lets nothing else fit
+constexpr std::size_t kSavers = 12;     // changes that save memory
+constexpr std::size_t kSetsOfSaver = 24;
 constexpr std::size_t kMemorySets = 128;  // of those with the smallest bounds
 constexpr int kMostLooks = 3;             // at all of them, one after the other
 
@@ -129,7 +134,7 @@ bool NeighbourDescent::find_memory_sets() {
   int looks = 0;
   do {
     const std::size_t first = plans_.size();
-    for (Plan& plan : memory_.hopeful(best_, prices_, kMemorySets)) {
+    for (Plan& plan : memory_.hopeful(best_, value_, prices_, kMemorySets)) {
       if (plan == best_.plan || !allows(problem_, config_, plan) || !legal_.legal(plan)) continue;
       plans_.emplace_back().plan = std::move(plan);
     }
@@ -200,17 +205,54 @@ bool NeighbourDescent::try_pairs() {
   const std::vector<Neighbour> alone = plans_;
   find_mended();
   if (step()) return true;
+  if (mend_fastest(alone, 0)) return true;
+  find_sets_beside_savers();
+  if (step()) return true;
+  find_exchanges();
+  if (step()) return true;
+  const std::size_t first = plans_.size();
+  find_slow_pairs();
+  return step() || mend_fastest(std::vector<Neighbour>(plans_), first);
+}
+
+bool NeighbourDescent::mend_fastest(const std::vector<Neighbour>& plans, std::size_t first) {
   std::vector<const Neighbour*> faster;
-  for (const Neighbour& n : alone) {
+  for (std::size_t i = first; i < plans.size(); ++i) {
+    const Neighbour& n = plans[i];
     if (!n.bounded && !n.fits && n.value < value_ * (1 - kLeastGain)) faster.push_back(&n);
   }
   std::ranges::stable_sort(faster, {}, [](const Neighbour* n) { return n->value; });
   if (faster.size() > kMended) faster.resize(kMended);
-  const std::size_t first = plans_.size();
+  const std::size_t before = plans_.size();
   for (const Neighbour* n : faster) mend_memory(n->plan, n->over, n->value);
-  if (plans_.size() > first && step()) return true;
-  find_slow_pairs();
-  return step();
+  return plans_.size() > before && step();
+}
+
+// What a change saves may let the plan give up less than now.
+void NeighbourDescent::find_sets_beside_savers() {
+  if (!gives_up_memory(best_.plan)) return;
+  const auto least = static_cast<std::int64_t>(kLeastSaved * static_cast<double>(prices_.usable()));
+  std::vector<const Neighbour*> savers;
+  for (const Single& s : singles_) {
+    const int at = std::max(s.at, s.mended);
+    if (at < 0 || !is_near(s.change)) continue;
+    const Neighbour& n = plans_[static_cast<std::size_t>(at)];
+    if (n.bounded || !n.fits || n.peak > best_.estimate.peak_bytes() - least) continue;
+    if (same_memory_choice(n.plan, best_.plan)) savers.push_back(&n);
+  }
+  std::ranges::stable_sort(savers, {}, [](const Neighbour* n) { return n->value; });
+  if (savers.size() > kSavers) savers.resize(kSavers);
+  std::vector<Neighbour> found;
+  for (const Neighbour* n : savers) {
+    const Candidate saver = prices_.candidate(n->plan);
+    for (Plan& plan : memory_.hopeful(saver, value_, prices_, kSetsOfSaver)) {
+      if (!allows(problem_, config_, plan) || !legal_.legal(plan)) continue;
+      found.emplace_back().plan = std::move(plan);
+    }
+  }
+  const std::size_t first = plans_.size();
+  std::ranges::move(found, std::back_inserter(plans_));
+  price_all(first, value_);
 }
 
 void NeighbourDescent::find_mended() {
@@ -266,6 +308,28 @@ void NeighbourDescent::mend_memory(const Plan& from, std::int64_t over, Seconds 
     value = next->value;
     plan = next->plan;
   }
+}
+
+// For example half the CP beside half the microbatch. Alone each is far slower.
+void NeighbourDescent::find_exchanges() {
+  if (!other_degrees_) return;
+  const auto microbatches = [&](const Plan& plan) {
+    return plan.microbatches(problem_.workload.global_batch);
+  };
+  const auto is_size = [&](const PlanChange& c) {
+    return is_near(c) && (is_of_degrees(c) || c.row == kPlanRow<&Plan::micro_batch>);
+  };
+  const std::size_t first = plans_.size();
+  for (std::size_t i = 0; i < singles_.size(); ++i) {
+    for (std::size_t j = i + 1; is_size(singles_[i].change) && j < singles_.size(); ++j) {
+      const PlanChange &a = singles_[i].change, &b = singles_[j].change;
+      if (a.row == b.row || !is_size(b) || plans_.size() - first == kExchanges) continue;
+      if (add(a, &b) && microbatches(plans_.back().plan) != microbatches(best_.plan)) {
+        plans_.pop_back();
+      }
+    }
+  }
+  price_all(first, value_);
 }
 
 void NeighbourDescent::find_slow_pairs() {

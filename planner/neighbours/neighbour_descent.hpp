@@ -17,7 +17,10 @@ namespace pleat {
 // looked at. Then two changes are tried together:
 //   - one that breaks a rule, and one that mends it;
 //   - one that would be faster but does not fit, and one to three that save memory;
-//   - two that are slower alone, those first whose times add up to the least.
+//   - one that is slower but saves memory, and all sets of modules that then fit;
+//   - two degrees, or one and the microbatch, that leave as many microbatches as before;
+//   - two that are slower alone, those first whose times add up to the least, and if these do not
+//     fit, one to three that save memory.
 class NeighbourDescent {
  public:
   struct Tries {
@@ -56,6 +59,11 @@ class NeighbourDescent {
   bool try_pairs();
   void find_mended();
   void find_slow_pairs();
+  void find_sets_beside_savers();
+  void find_exchanges();
+  // Tries to mend the fastest of the plans from `first` on that do not fit. Returns whether one
+  // became the best.
+  bool mend_fastest(const std::vector<Neighbour>&, std::size_t first);
   void mend_memory(const Plan& from, std::int64_t over, Seconds value);
   [[nodiscard]] bool is_near(const PlanChange&) const;
   [[nodiscard]] Seconds least_value() const;

@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "core/plan/layout.hpp"
-#include "planner/layout/stage_balance.hpp"
+#include "planner/layout/rank_balance.hpp"
 #include "planner/space/mesh_sizes.hpp"
 #include "planner/space/run_settings.hpp"
 #include "planner/space/runtime_rules.hpp"
@@ -133,7 +135,7 @@ class Enumerator {
       mesh.micro_batch = micro_batch;
       for (const int vpp : pinned_or(config_.pin<"vpp">(), chunks)) {
         mesh.vpp = vpp;
-        for (const int layout : layouts(mesh.attention.pp, vpp)) {
+        for (const int layout : layouts(mesh)) {
           mesh.layout = layout;
           take_groups(mesh, space_.layouts[static_cast<std::size_t>(layout)]);
         }
@@ -229,10 +231,10 @@ class Enumerator {
     return builds_layout(config_.runtime, problem_.model, plan);
   }
 
-  std::vector<std::string> layout_texts(int pp, int vpp) {
+  std::vector<std::string> layout_texts(int pp, int vpp, PipelineSchedule kind) {
     if (config_.pin<"layout">().empty()) {
       std::vector<std::string> built =
-          layout_choices(problem_.model, problem_.workload.seq_len, pp, vpp);
+          layout_choices(problem_.model, problem_.workload.seq_len, pp, vpp, kind);
       if (built.size() > 1) {
         std::erase_if(built, [&](const std::string& text) { return !builds(text, pp, vpp); });
       }
@@ -251,10 +253,11 @@ class Enumerator {
     return texts;
   }
 
-  const std::vector<int>& layouts(int pp, int vpp) {
-    auto [entry, is_new] = layouts_.try_emplace({pp, vpp});
+  const std::vector<int>& layouts(const Mesh& mesh) {
+    const int pp = mesh.attention.pp, vpp = mesh.vpp;
+    auto [entry, is_new] = layouts_.try_emplace({pp, vpp, mesh.schedule});
     if (is_new) {
-      for (std::string& text : layout_texts(pp, vpp)) {
+      for (std::string& text : layout_texts(pp, vpp, mesh.schedule)) {
         entry->second.push_back(static_cast<int>(space_.layouts.size()));
         space_.layouts.push_back(std::move(text));
         space_.most_layers.push_back(0);
@@ -271,7 +274,7 @@ class Enumerator {
   Plan plan_ =
       MeshSpace{.meshes = {}, .layouts = {""}, .most_layers = {}, .rejected = {}, .example = {}}
           .plan({}, config_);
-  std::map<std::pair<int, int>, std::vector<int>> layouts_;
+  std::map<std::tuple<int, int, PipelineSchedule>, std::vector<int>> layouts_;
   std::map<int, bool> layout_holds_;
   MeshSpace space_;
 };
@@ -300,17 +303,26 @@ std::vector<PipelineSchedule> schedules_of(const SearchConfig& config) {
 }
 
 std::vector<std::string> layout_choices(const ModelSpec& model, std::int64_t seq_len, int pp,
-                                        int vpp) {
+                                        int vpp, PipelineSchedule kind) {
   const std::int64_t stages = std::int64_t{pp} * vpp;
   // Where no layout is possible, the even one is kept, whose rule then says what is wrong.
   if (pp < 1 || vpp < 1 || stages == 1 || stages > model.layers) return {""};
   const ForwardFlops flops = forward_flops(model, seq_len);
+  const Schedule order{.pp = pp, .vpp = vpp, .kind = kind};
   const auto even = even_layout(model.layers, model.mtp_layers > 0, pp, vpp);
-  const auto balanced = balanced_layout(model, seq_len, pp, vpp);
+  const auto by_stage = balanced_layout(model, seq_len, pp, vpp);
   const bool divides = model.layers % stages == 0 || (model.layers + 2) % stages == 0;
   std::vector<std::string> choices{divides ? "" : to_layout_string(even)};
-  if (bottleneck(balanced, model, flops) < bottleneck(even, model, flops)) {
-    choices.push_back(to_layout_string(balanced));
+  if (bottleneck(by_stage, model, flops) < bottleneck(even, model, flops)) {
+    choices.push_back(to_layout_string(by_stage));
+  }
+  const bool runs = kind == PipelineSchedule::one_f_one_b || chunks_of(kind) == vpp;
+  if (vpp == 1 || !runs) return choices;
+  const auto by_rank = rank_balanced_layout(model, seq_len, order, LighterChunks::first);
+  const Flops busiest = busiest_rank_flops(by_rank, model, flops, order);
+  if (busiest < busiest_rank_flops(even, model, flops, order) &&
+      busiest < busiest_rank_flops(by_stage, model, flops, order)) {
+    choices.push_back(to_layout_string(by_rank));
   }
   return choices;
 }

@@ -5,7 +5,7 @@
 //   EP               divisors of the number of experts
 //   ETP              divisors of TP, or of the stage's GPUs where there are few experts
 //   microbatch       sizes that divide the batch, up to the caps below
-//   layout           the two of layout_choices
+//   layout           those of layout_choices
 //   schedule         those that the runtime has (schedules_of)
 //   group            of interleaved schedules: PP, 2 PP or 4 PP microbatches, where these are full
 // Pinned values are taken as they are. The named constraints decide which meshes are valid.
@@ -54,10 +54,12 @@ struct MeshSpace {
 // own runtime all. Pinned ones whatever the runtime.
 [[nodiscard]] std::vector<PipelineSchedule> schedules_of(const SearchConfig&);
 
-// Layouts for pp * vpp virtual stages: the even one ("" where the layers divide, else written out)
-// and, if it has the smaller bottleneck, the balanced one.
-[[nodiscard]] std::vector<std::string> layout_choices(const ModelSpec&, std::int64_t seq_len,
-                                                      int pp, int vpp);
+// Layouts for pp * vpp virtual stages: the even one ("" where the layers divide, else written out);
+// the one of stage_balance.hpp, if its largest stage is smaller; and that of rank_balance.hpp, if
+// its busiest rank has fewer FLOPs than with both.
+[[nodiscard]] std::vector<std::string> layout_choices(
+    const ModelSpec&, std::int64_t seq_len, int pp, int vpp,
+    PipelineSchedule = PipelineSchedule::one_f_one_b);
 
 // With the first numerics of the config.
 [[nodiscard]] MeshSpace enumerate_meshes(const Problem&,

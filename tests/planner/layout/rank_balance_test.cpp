@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Layouts that balance ranks with several chunks, against all ways to share layers out.
+#include "planner/layout/rank_balance.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "planner/space/mesh_space.hpp"
+#include "tests/planner/search/small_case.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr std::int64_t kSeqLen = 128;
+
+ModelSpec model_of(std::int64_t layers, std::int64_t vocab) {
+  ModelSpec model = test::small_model();
+  model.layers = layers;
+  model.moe_layer.assign(static_cast<std::size_t>(layers), true);
+  model.vocab = vocab;
+  return model;
+}
+
+// The least that the busiest of `ranks` can have, where one of them has the head beside its layers.
+double least_busiest(const ModelSpec& model, int ranks) {
+  const ForwardFlops f = forward_flops(model, kSeqLen);
+  const std::function<double(int, std::int64_t)> least = [&](int left, std::int64_t layers) {
+    if (left == 1) return static_cast<double>(layers) * f.moe_layer.base() + f.head.base();
+    double best = 1e300;
+    for (std::int64_t n = 0; n <= layers; ++n) {
+      best = std::min(best, std::max(static_cast<double>(n) * f.moe_layer.base(),
+                                     least(left - 1, layers - n)));
+    }
+    return best;
+  };
+  return least(ranks, model.layers);
+}
+
+TEST(RankBalance, NoOtherShareOfTheLayersHasALessBusyRank) {
+  for (const std::int64_t vocab : {16, 1024, 9000, 30000}) {
+    for (const std::int64_t layers : {5, 8, 13, 14}) {
+      const ModelSpec model = model_of(layers, vocab);
+      for (const int pp : {2, 3, 4}) {
+        for (const int vpp : {1, 2, 3}) {
+          for (const auto lighter : {LighterChunks::first, LighterChunks::last}) {
+            const Schedule order{.pp = pp, .vpp = vpp};
+            const auto layout = rank_balanced_layout(model, kSeqLen, order, lighter);
+            ASSERT_EQ(layout.size(), static_cast<std::size_t>(pp * vpp));
+            EXPECT_EQ(parse_layout(to_layout_string(layout), layers, false, pp, vpp), layout);
+            const Flops busiest =
+                busiest_rank_flops(layout, model, forward_flops(model, kSeqLen), order);
+            EXPECT_NEAR(busiest.base() / least_busiest(model, pp), 1, 1e-12)
+                << layers << " " << vocab << " " << pp << " " << vpp;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Seven layers of a rank on three chunks: two of them hold two. Even a small head makes the last
+// one lighter.
+TEST(RankBalance, TheFirstOrTheLastChunksAreLighter) {
+  const ModelSpec model = model_of(14, 16);
+  const Schedule order{.pp = 2, .vpp = 3};
+  const auto text = [&](LighterChunks lighter) {
+    return to_layout_string(rank_balanced_layout(model, kSeqLen, order, lighter));
+  };
+  EXPECT_EQ(text(LighterChunks::first), "Ett|(tt|)*2(t*3|)*2ttL");
+  EXPECT_EQ(text(LighterChunks::last), "Et*3|t*3|(tt|)*3ttL");
+}
+
+// In a V the first rank has the first and the last virtual stage, and so the head.
+TEST(RankBalance, KnowsWhereTheChunksOfAVLie) {
+  const ModelSpec model = model_of(12, 30000);
+  const Schedule order{.pp = 2, .vpp = 2, .kind = PipelineSchedule::zb_v};
+  const auto layout = rank_balanced_layout(model, kSeqLen, order, LighterChunks::first);
+  ASSERT_EQ(layout.size(), 4u);
+  EXPECT_LT(layout[0].layers + layout[3].layers, layout[1].layers + layout[2].layers);
+}
+
+TEST(RankBalance, NoneWhereAStageIsOnTwoRanks) {
+  const Schedule order{.pp = 4, .vpp = 1, .kind = PipelineSchedule::dualpipe};
+  EXPECT_TRUE(
+      rank_balanced_layout(model_of(8, 16), kSeqLen, order, LighterChunks::first).empty());
+}
+
+// A layout that looks at single stages gives some rank more layers than others have.
+TEST(LayoutChoices, SeveralChunksAreAlsoBalancedByRank) {
+  const ModelSpec model = model_of(27, 16000);
+  const ForwardFlops f = forward_flops(model, kSeqLen);
+  const Schedule order{.pp = 4, .vpp = 4};
+  std::vector<double> busiest;
+  for (const std::string& text : layout_choices(model, kSeqLen, 4, 4)) {
+    busiest.push_back(
+        busiest_rank_flops(parse_layout(text, 27, false, 4, 4), model, f, order).base());
+  }
+  ASSERT_GE(busiest.size(), 2u);
+  EXPECT_NEAR(busiest.back() / least_busiest(model, 4), 1, 1e-12);
+  busiest.pop_back();
+  EXPECT_GT(std::ranges::min(busiest), least_busiest(model, 4) * 1.05);
+}
+
+}  // namespace
+}  // namespace pleat
