@@ -63,16 +63,18 @@ class LayoutPolish {
     return value_of(c.estimate, config_.robust);
   }
 
-  // Layouts that balance the ranks, and are about as fast. Moves of single layers do not reach them
-  // from others.
+  // Layouts that balance the ranks or the stages and are about as fast. Moves of single layers do
+  // not reach them from others.
   [[nodiscard]] std::vector<Candidate> other_starts(const Candidate& from) const {
     std::vector<Candidate> starts;
     const Schedule order = schedule_of(from.plan, problem_.workload);
     if (chunks_of_stage(order) == 1) return starts;
     const std::vector<VirtualStage> own = stage_layout(from.plan, problem_.model);
-    for (const LighterChunks lighter : {LighterChunks::first, LighterChunks::last}) {
-      const auto stages =
-          rank_balanced_layout(problem_.model, problem_.workload.seq_len, order, lighter);
+    const std::int64_t seq_len = problem_.workload.seq_len;
+    for (const std::vector<VirtualStage>& stages :
+         {rank_balanced_layout(problem_.model, seq_len, order, LighterChunks::first),
+          rank_balanced_layout(problem_.model, seq_len, order, LighterChunks::last),
+          balanced_layout(problem_.model, seq_len, order.pp, order.vpp)}) {
       if (stages.empty() || stages == own) continue;
       Candidate& c = starts.emplace_back(from.plan, StepEstimate{});
       c.plan.layout = to_layout_string(stages);
@@ -101,9 +103,7 @@ class LayoutPolish {
       std::optional<Candidate> better =
           best_move(best, stage_layout(best.plan, problem_.model), true);
       const int stages = stages_of(best.plan);
-      if (!better && stages <= kFewStages) {
-        better = best_move(best, stage_layout(best.plan, problem_.model), false);
-      }
+      if (!better && stages <= kFewStages) better = moves_in_turn(best);
       if (!better && stages <= kVeryFew) better = best_two_moves(best);
       if (!better) break;
       best = std::move(*better);
@@ -128,6 +128,24 @@ class LayoutPolish {
         const Candidate& so_far = best ? *best : from;
         auto better = if_better(from.plan, with_move(stages, i, j), so_far.estimate, clock);
         if (better) best = std::move(better);
+      }
+    }
+    return best;
+  }
+
+  // Each layer to each other stage in turn; a move that helps is kept at once.
+  [[nodiscard]] std::optional<Candidate> moves_in_turn(const Candidate& from) const {
+    std::vector<VirtualStage> stages = stage_layout(from.plan, problem_.model);
+    const int clock = estimator_.clock(from.plan);
+    std::optional<Candidate> best;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      for (std::size_t j = 0; j < stages.size(); ++j) {
+        if (j == i || stages[i].layers == 0) continue;
+        const Candidate& so_far = best ? *best : from;
+        auto better = if_better(from.plan, with_move(stages, i, j), so_far.estimate, clock);
+        if (!better) continue;
+        best = std::move(better);
+        stages = with_move(stages, i, j);
       }
     }
     return best;
