@@ -45,6 +45,7 @@ struct StepEstimate {
   Seconds low, high;             // prediction band
   double relative_band = 0;      // its half-width over the step
   CostVector parts{};            // of the critical stage; sums to `step`
+  Seconds matrix;                // tensor-core time of the stage that has most of it
   std::vector<StageMemory> memory;
   std::vector<StageTime> stages;
   double tokens_per_second = 0;          // whole job

@@ -141,12 +141,12 @@ Seconds without_rounding(Seconds idle, Seconds step) {
   return std::max(Seconds(0), idle);
 }
 
-double matrix_duty(const StepEstimate& e) {
-  Seconds busy;
+Seconds matrix_time(const CostVector& parts) {
+  Seconds time;
   for (CostClass cls : {CostClass::gemm, CostClass::grouped_gemm, CostClass::attention}) {
-    busy += e.parts[static_cast<std::size_t>(cls)];
+    time += parts[static_cast<std::size_t>(cls)];
   }
-  return busy / e.step;
+  return time;
 }
 
 }  // namespace
@@ -200,6 +200,7 @@ StepEstimate summarise(const StageRecords& stages, const ScheduleTable& table,
     e.source = std::max(e.source, stage.source);
     CostVector parts = busy_parts(stage, table.paired, table.times[s]);
     part(parts, CostClass::host) += profile.step_overhead;
+    e.matrix = std::max(e.matrix, matrix_time(parts));
     // Idle time, read off the timeline and not as a remainder: the check below can fail.
     const Seconds bubble = without_rounding(
         (step.pipeline.finish[s] - step.prologue[s] - step.pipeline.busy[s]) +
@@ -232,7 +233,7 @@ StepEstimate summarise(const StageRecords& stages, const ScheduleTable& table,
 }
 
 int sustained_clock(const SustainedClock& constants, const StepEstimate& burst) {
-  const double duty = matrix_duty(burst);
+  const double duty = burst.matrix / burst.step;
   double clock = 1.0;
   // The clock moves the duty that sets it: matrix time d / c of a step of 1 + d (1 / c - 1). The
   // slope of that map is far below one, so a few rounds settle it.

@@ -69,8 +69,9 @@ struct StepWork {
                                      const Profile&, StepDetail detail = StepDetail::whole);
 
 // The clock the step leaves the matrix units, over that of a short burst: the busier they are, the
-// lower (duty_clock, core/spec/run_constants.hpp). `burst` is the step at full clock; lower clocks
-// stretch its matrix time. In steps of 1 / kClockSteps.
+// lower (duty_clock, core/spec/run_constants.hpp). `burst` is the step at full clock, of which
+// `step` and `matrix` are read; lower clocks stretch its matrix time. One clock for all stages:
+// that of the stage whose matrix units are busiest. In steps of 1 / kClockSteps.
 inline constexpr int kClockSteps = 1024;
 [[nodiscard]] int sustained_clock(const SustainedClock&, const StepEstimate& burst);
 [[nodiscard]] Profile at_clock(const Profile&, int clock);

@@ -59,18 +59,17 @@ int BoundTable::highest_clock(const Plan& plan, const Shape& shape, const Layers
   if (problem_.profile.sustained_clock.duty_slope <= 0 || std::isinf(cutoff.base())) {
     return kClockSteps;
   }
-  Seconds least;  // matrix time of a stage
+  Seconds most;  // matrix time of a stage
   for (std::size_t s = 0; s < shape.kind_of.size(); ++s) {
     Seconds matrix;
     for (const std::size_t kind : shape.kind_of[s]) {
       for (const auto& [i, count] : shape.kinds[kind]) matrix += layers[i].matrix * count;
     }
-    if (s == 0 || matrix < least) least = matrix;
+    most = std::max(most, matrix);
   }
   StepEstimate e;
   e.step = cutoff;
-  e.parts[static_cast<std::size_t>(CostClass::gemm)] =
-      std::min(cutoff, passes_of_chunk(plan) * least);
+  e.matrix = std::min(cutoff, passes_of_chunk(plan) * most);
   const int clock = sustained_clock(problem_.profile.sustained_clock, e);
   return std::min(kClockSteps, (clock + kClockGrid - 1) / kClockGrid * kClockGrid);
 }

@@ -3,21 +3,30 @@
 #include "planner/neighbours/neighbours.hpp"
 
 #include <algorithm>
+#include <optional>
 
+#include "core/diagnostics.hpp"
+#include "core/plan/numerics.hpp"
 #include "planner/layout/chunk_layouts.hpp"
 #include "planner/layout/layout_polish.hpp"
 #include "planner/neighbours/neighbour_descent.hpp"
 #include "planner/search/different_plans.hpp"
+#include "planner/search/search.hpp"
+#include "planner/space/mesh_space.hpp"
 
 namespace pleat {
 namespace {
 
 constexpr std::int64_t kSlotsOfAPrice = 2000;  // of the budget
 constexpr std::int64_t kShareOfOthers = 8;     // each of the slower plans gets so much less
+constexpr std::int64_t kShareOfOtherOrder = 2;  // but those of another order of the pipeline
 constexpr std::size_t kStarts = 5;
 constexpr double kHopeful = 1.05;  // slower plans are no starts
+constexpr double kHopefulPlain = 1.1;  // before their layouts are polished
 constexpr std::size_t kOtherPipelines = 16;
 constexpr int kMostRounds = 4;
+constexpr int kRoundsOfOrders = 48;  // of the search for a pipeline of another order
+constexpr int kOfOtherOrders = 3;    // plans that it lists
 
 bool same_degrees(const Plan& a, const Plan& b) {
   return a.attention == b.attention && a.expert == b.expert;
@@ -39,10 +48,16 @@ class NeighbourSearch {
     Candidate best = before;
     std::vector<Candidate> found;
     std::size_t best_start = 0;
-    for (std::size_t i = 0; i < std::min(kStarts, result_.best.size()); ++i) {
-      const Candidate& start = result_.best[i];
+    std::vector<Candidate> starts = result_.best;
+    if (std::optional<Candidate> other = of_other_orders()) {
+      starts.insert(starts.begin() + 1, std::move(*other));
+    }
+    for (std::size_t i = 0; i < std::min(kStarts, starts.size()); ++i) {
+      const Candidate& start = starts[i];
       if (value(start) > value(before) * kHopeful) break;
-      if (i > 0) allow(std::max<std::int64_t>(1, config_.neighbours / kShareOfOthers));
+      const bool other_order = start.plan.schedule != before.plan.schedule;
+      const std::int64_t share = other_order ? kShareOfOtherOrder : kShareOfOthers;
+      if (i > 0) allow(std::max<std::int64_t>(1, config_.neighbours / share));
       Candidate end = descend(start, {.pairs = i == 0});
       if (i == 0 && !same_degrees(end.plan, start.plan)) {
         allow(config_.neighbours);
@@ -79,6 +94,49 @@ class NeighbourSearch {
 
   [[nodiscard]] Candidate faster_of(Candidate a, Candidate b) const {
     return value(b) < value(a) ? std::move(b) : std::move(a);
+  }
+
+  // The best pipeline of another order than the best plan's. Orders differ in what other layouts
+  // and changes gain.
+  std::optional<Candidate> of_other_orders() {
+    const Candidate& best = result_.best.front();
+    std::vector<PipelineSchedule> orders = schedules_of(config_);
+    std::erase(orders, best.plan.schedule);
+    // It alone has several numbers of chunks and groups of microbatches.
+    if (std::ranges::find(orders, PipelineSchedule::one_f_one_b) != orders.end()) {
+      orders = {PipelineSchedule::one_f_one_b};
+    }
+    if (orders.empty() || best.plan.attention.pp == 1) return std::nullopt;
+    SearchConfig config = config_;
+    config.pin<"schedule">() = orders;
+    config.numerics = {numerics_of(best.plan)};
+    config.free_numerics.clear();
+    config.not_above = value(best) * kHopefulPlain;
+    config.max_rounds = kRoundsOfOrders;
+    config.tells_nearest = false;
+    config.top = config.certain = kOfOtherOrders;
+    const std::int64_t left = config_.max_evaluations;  // 0: no limit
+    config.max_evaluations = left > 0 ? std::min(left, config_.neighbours) : config_.neighbours;
+    if (config_.progress) {
+      config.progress = [this, known = value(best)](SearchProgress p) {
+        p.best = p.bound = known;
+        return config_.progress(p);
+      };
+    }
+    SearchResult other;
+    try {
+      other = search(problem_, config, nullptr);
+    } catch (const ConfigError&) {
+      return std::nullopt;  // these orders have no valid plan
+    }
+    polish_layouts(problem_, config, other);
+    result_.priced += other.priced;
+    if (left > 0) config_.max_evaluations = std::max<std::int64_t>(1, left - other.priced);
+    allow(config_.neighbours);
+    const auto has_stages = [](const Candidate& c) { return c.plan.attention.pp > 1; };
+    const auto of_pipeline = std::ranges::find_if(other.best, has_stages);
+    if (of_pipeline == other.best.end()) return std::nullopt;
+    return std::move(*of_pipeline);
   }
 
   // Changes of fields and of layouts, in turn.

@@ -313,18 +313,16 @@ std::vector<std::string> layout_choices(const ModelSpec& model, std::int64_t seq
   const auto by_stage = balanced_layout(model, seq_len, pp, vpp);
   const bool divides = model.layers % stages == 0 || (model.layers + 2) % stages == 0;
   std::vector<std::string> choices{divides ? "" : to_layout_string(even)};
-  const bool runs = kind == PipelineSchedule::one_f_one_b || chunks_of(kind) == vpp;
-  if (vpp > 1 && runs) {
-    const auto by_rank = rank_balanced_layout(model, seq_len, order, LighterChunks::first);
-    const Flops busiest = busiest_rank_flops(by_rank, model, flops, order);
-    if (busiest < busiest_rank_flops(even, model, flops, order) &&
-        busiest < busiest_rank_flops(by_stage, model, flops, order)) {
-      choices.push_back(to_layout_string(by_rank));
-      return choices;
-    }
-  }
   if (bottleneck(by_stage, model, flops) < bottleneck(even, model, flops)) {
     choices.push_back(to_layout_string(by_stage));
+  }
+  const bool runs = kind == PipelineSchedule::one_f_one_b || chunks_of(kind) == vpp;
+  if (vpp == 1 || !runs) return choices;
+  const auto by_rank = rank_balanced_layout(model, seq_len, order, LighterChunks::first);
+  const Flops busiest = busiest_rank_flops(by_rank, model, flops, order);
+  if (busiest < busiest_rank_flops(even, model, flops, order) &&
+      busiest < busiest_rank_flops(by_stage, model, flops, order)) {
+    choices.push_back(to_layout_string(by_rank));
   }
   return choices;
 }

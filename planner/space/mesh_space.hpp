@@ -5,7 +5,7 @@
 //   EP               divisors of the number of experts
 //   ETP              divisors of TP, or of the stage's GPUs where there are few experts
 //   microbatch       sizes that divide the batch, up to the caps below
-//   layout           the two of layout_choices
+//   layout           those of layout_choices
 //   schedule         those that the runtime has (schedules_of)
 //   group            of interleaved schedules: PP, 2 PP or 4 PP microbatches, where these are full
 // Pinned values are taken as they are. The named constraints decide which meshes are valid.
@@ -54,9 +54,9 @@ struct MeshSpace {
 // own runtime all. Pinned ones whatever the runtime.
 [[nodiscard]] std::vector<PipelineSchedule> schedules_of(const SearchConfig&);
 
-// Layouts for pp * vpp virtual stages: the even one ("" where the layers divide, else written out)
-// and a balanced one. That is the one of rank_balance.hpp, where its busiest rank has fewer FLOPs;
-// else that of stage_balance.hpp, if its largest stage has fewer than the even one's.
+// Layouts for pp * vpp virtual stages: the even one ("" where the layers divide, else written out);
+// that of stage_balance.hpp, if its largest stage is smaller; and that of rank_balance.hpp, if its
+// busiest rank has fewer FLOPs than with both.
 [[nodiscard]] std::vector<std::string> layout_choices(
     const ModelSpec&, std::int64_t seq_len, int pp, int vpp,
     PipelineSchedule = PipelineSchedule::one_f_one_b);

@@ -225,13 +225,13 @@ TEST(Capacity, SaysWhichPlansAreProven) {
     return *parse_json(run.out, "stdout").find("offers")->items().front().find("booking");
   };
   const char* const note = "Plans of a short search: 1 of 1,";
-  const JsonValue brief = booking("deepseek-moe-16b", {});
-  const JsonValue whole = booking("deepseek-moe-16b", {"--proven"});
+  const JsonValue brief = booking("qwen3-30b-a3b", {});
+  const JsonValue whole = booking("qwen3-30b-a3b", {"--proven"});
   EXPECT_FALSE(*brief.find("proven")->as_bool());
   EXPECT_TRUE(*whole.find("proven")->as_bool());
   EXPECT_GE(offer_number(brief, "step_s"), offer_number(whole, "step_s"));
   EXPECT_LE(offer_number(brief, "step_s"), 1.03 * offer_number(whole, "step_s"));
-  EXPECT_THAT(searched("deepseek-moe-16b", {}).out, HasSubstr(note));
+  EXPECT_THAT(searched("qwen3-30b-a3b", {}).out, HasSubstr(note));
   EXPECT_TRUE(*booking("gpt-1.7b", {}).find("proven")->as_bool());
   EXPECT_THAT(searched("gpt-1.7b", {}).out, Not(HasSubstr(note)));
 }

@@ -99,7 +99,7 @@ TEST(LayoutChoices, SeveralChunksAreAlsoBalancedByRank) {
     busiest.push_back(
         busiest_rank_flops(parse_layout(text, 27, false, 4, 4), model, f, order).base());
   }
-  ASSERT_EQ(busiest.size(), 2u);
+  ASSERT_GE(busiest.size(), 2u);
   EXPECT_NEAR(busiest.back() / least_busiest(model, 4), 1, 1e-12);
   busiest.pop_back();
   EXPECT_GT(std::ranges::min(busiest), least_busiest(model, 4) * 1.05);
