@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Better layouts for plans that a search has found. The search itself tries up to three
-// layouts for each number of stages (layout_choices in space/mesh_space.hpp).
+// Better layouts for plans that a search has found. The search itself tries up to three layouts for
+// each number of stages (layout_choices in space/mesh_space.hpp).
 #pragma once
 
 #include "planner/layout/layout_search.hpp"
@@ -12,10 +12,10 @@
 namespace pleat {
 
 // With one chunk a rank: the best of all layouts (layout_search.hpp). With several chunks, or too
-// many layouts: steepest descent, from the plan's own layout and from balanced ones.
-// Each step moves one layer off the busiest pipeline rank, the move that lowers the value
-// (value_of) most; if none does and there are few stages, moves between any two stages are tried in
-// turn. The plan stays valid and within the memory that the config allows.
+// many layouts: steepest descent, from the plan's own layout and from balanced ones. Each
+// step moves one layer off the busiest pipeline rank, the move that lowers the value (value_of)
+// most; if none does and there are few stages, moves between any two stages are tried in turn. The
+// plan stays valid and within the memory that the config allows.
 [[nodiscard]] FoundLayout polish_layout(const Problem&, const SearchConfig&, Candidate);
 
 // Polishes the best plans and the spares of a result, and chooses the list of best plans anew from

@@ -19,14 +19,14 @@ namespace {
 
 constexpr std::int64_t kSlotsOfAPrice = 2000;  // of the budget
 constexpr std::int64_t kShareOfOthers = 8;     // each of the slower plans gets so much less
-constexpr std::int64_t kShareOfOtherOrder = 2;  // but those of another order of the pipeline
+constexpr std::int64_t kShareOfOtherOrder = 2;  // but those with another order of the pipeline
 constexpr std::size_t kStarts = 5;
 constexpr double kHopeful = 1.05;  // slower plans are no starts
-constexpr double kHopefulPlain = 1.1;  // before their layouts are polished
+constexpr double kHopefulPlain = 1.1;  // before layouts are polished
 constexpr std::size_t kOtherPipelines = 16;
 constexpr int kMostRounds = 4;
-constexpr int kRoundsOfOrders = 48;  // of the search for a pipeline of another order
-constexpr int kOfOtherOrders = 3;    // plans that it lists
+constexpr int kRoundsOfOrder = 48;  // of the search for a 1F1B pipeline
+constexpr int kListedOfOrder = 3;   // plans that it lists
 
 bool same_degrees(const Plan& a, const Plan& b) {
   return a.attention == b.attention && a.expert == b.expert;
@@ -49,7 +49,7 @@ class NeighbourSearch {
     std::vector<Candidate> found;
     std::size_t best_start = 0;
     std::vector<Candidate> starts = result_.best;
-    if (std::optional<Candidate> other = of_other_orders()) {
+    if (std::optional<Candidate> other = one_f_one_b_pipeline()) {
       starts.insert(starts.begin() + 1, std::move(*other));
     }
     for (std::size_t i = 0; i < std::min(kStarts, starts.size()); ++i) {
@@ -96,25 +96,22 @@ class NeighbourSearch {
     return value(b) < value(a) ? std::move(b) : std::move(a);
   }
 
-  // The best pipeline of another order than the best plan's. Orders differ in what other layouts
-  // and changes gain.
-  std::optional<Candidate> of_other_orders() {
+  // The best pipeline in 1F1B order where the best plan has another order. It alone has several
+  // numbers of chunks and groups of microbatches, so it gains more by other layouts and changes.
+  std::optional<Candidate> one_f_one_b_pipeline() {
+    constexpr PipelineSchedule order = PipelineSchedule::one_f_one_b;
     const Candidate& best = result_.best.front();
-    std::vector<PipelineSchedule> orders = schedules_of(config_);
-    std::erase(orders, best.plan.schedule);
-    // It alone has several numbers of chunks and groups of microbatches.
-    if (std::ranges::find(orders, PipelineSchedule::one_f_one_b) != orders.end()) {
-      orders = {PipelineSchedule::one_f_one_b};
-    }
-    if (orders.empty() || best.plan.attention.pp == 1) return std::nullopt;
+    const std::vector<PipelineSchedule> orders = schedules_of(config_);
+    const bool may = std::ranges::find(orders, order) != orders.end();
+    if (!may || best.plan.schedule == order || best.plan.attention.pp == 1) return std::nullopt;
     SearchConfig config = config_;
-    config.pin<"schedule">() = orders;
+    config.pin<"schedule">() = order;
     config.numerics = {numerics_of(best.plan)};
     config.free_numerics.clear();
     config.not_above = value(best) * kHopefulPlain;
-    config.max_rounds = kRoundsOfOrders;
+    config.max_rounds = kRoundsOfOrder;
     config.tells_nearest = false;
-    config.top = config.certain = kOfOtherOrders;
+    config.top = config.certain = kListedOfOrder;
     const std::int64_t left = config_.max_evaluations;  // 0: no limit
     config.max_evaluations = left > 0 ? std::min(left, config_.neighbours) : config_.neighbours;
     if (config_.progress) {
@@ -127,16 +124,17 @@ class NeighbourSearch {
     try {
       other = search(problem_, config, nullptr);
     } catch (const ConfigError&) {
-      return std::nullopt;  // these orders have no valid plan
+      return std::nullopt;  // no valid plan has this order
     }
     polish_layouts(problem_, config, other);
     result_.priced += other.priced;
     if (left > 0) config_.max_evaluations = std::max<std::int64_t>(1, left - other.priced);
     allow(config_.neighbours);
-    const auto has_stages = [](const Candidate& c) { return c.plan.attention.pp > 1; };
-    const auto of_pipeline = std::ranges::find_if(other.best, has_stages);
-    if (of_pipeline == other.best.end()) return std::nullopt;
-    return std::move(*of_pipeline);
+    const auto hopeful = std::ranges::find_if(other.best, [&](const Candidate& c) {
+      return c.plan.attention.pp > 1 && value(c) <= value(best) * kHopeful;
+    });
+    if (hopeful == other.best.end()) return std::nullopt;
+    return std::move(*hopeful);
   }
 
   // Changes of fields and of layouts, in turn.

@@ -31,6 +31,27 @@ Seconds best_of_all_layouts(const RandomCase& c, const Plan& plan) {
   return best;
 }
 
+// Pipelines with room for any layout, and a head that weighs as much as layers.
+RandomCase make_pipeline(CaseMaker& maker, int listed) {
+  RandomCase c = maker.make(800);
+  c.config.robust = false;
+  c.config.top = listed;
+  c.config.numerics.resize(1);
+  c.config.pin<"schedule">() = {PipelineSchedule::one_f_one_b};
+  c.model.vocab = 32768;
+  c.cluster.gpu.memory = Bytes(1e15);
+  return c;
+}
+
+// None if the case has no valid plan with its pins.
+SearchResult found_for(const RandomCase& c) {
+  try {
+    return search(c, c.config);
+  } catch (const ConfigError&) {
+    return {};
+  }
+}
+
 TEST(LayoutPolish, ComesCloseToTheBestLayoutAndIsNeverWorse) {
   CaseMaker maker(23);
   int pipelines = 0, improved = 0, best = 0;
@@ -38,26 +59,15 @@ TEST(LayoutPolish, ComesCloseToTheBestLayoutAndIsNeverWorse) {
   int below = 0;  // what was proven for the space's layouts
   int every = 0, best_within = 0, less_within = 0;
   for (int i = 0; i < 100; ++i) {
-    RandomCase c = maker.make(800);
-    c.config.robust = false;
-    c.config.top = 3;
+    RandomCase c = make_pipeline(maker, 3);
     c.config.pin<"pp">() = {2, 4};
     c.config.pin<"vpp">() = {1};
-    c.config.pin<"schedule">() = {PipelineSchedule::one_f_one_b};
     if (i % 4 == 3) {  // a V, whose second chunks lie the other way round
       c.config.pin<"pp">() = {2};
       c.config.pin<"vpp">() = {2};
       c.config.pin<"schedule">() = {PipelineSchedule::zb_v};
     }
-    c.config.numerics.resize(1);
-    c.model.vocab = 32768;  // a head that weighs as much as layers
-    c.cluster.gpu.memory = Bytes(1e15);
-    SearchResult found;
-    try {
-      found = search(c, c.config);
-    } catch (const ConfigError&) {
-      continue;  // the case has no pipeline of that size
-    }
+    const SearchResult found = found_for(c);
     if (found.best.empty()) continue;
     SearchResult polished = found;
     polish_layouts(c, c.config, polished);
@@ -110,21 +120,10 @@ TEST(LayoutPolish, InterleavedPipelinesComeClose) {
   CaseMaker maker(31);
   int pipelines = 0, best = 0;
   for (int i = 0; i < 60; ++i) {
-    RandomCase c = maker.make(800);
-    c.config.robust = false;
-    c.config.top = 2;
+    RandomCase c = make_pipeline(maker, 2);
     c.config.pin<"pp">() = {2};
     c.config.pin<"vpp">() = {2, 3};
-    c.config.pin<"schedule">() = {PipelineSchedule::one_f_one_b};
-    c.config.numerics.resize(1);
-    c.model.vocab = 32768;
-    c.cluster.gpu.memory = Bytes(1e15);
-    SearchResult found;
-    try {
-      found = search(c, c.config);
-    } catch (const ConfigError&) {
-      continue;  // the case has no pipeline of that size
-    }
+    const SearchResult found = found_for(c);
     for (const Candidate& before : found.best) {
       for (const bool tight : {false, true}) {
         if (tight) c.config.most_bytes = before.estimate.peak_bytes();
