@@ -37,7 +37,7 @@ packages=(
   g++ cmake ninja-build ccache
   libfmt-dev nlohmann-json3-dev libeigen3-dev libboost-dev libcli11-dev libxxhash-dev
   libicu-dev libpcre2-dev libsodium-dev libmimalloc-dev libsqlite3-dev libyaml-cpp-dev
-  libtomlplusplus-dev
+  libtomlplusplus-dev robin-map-dev
   libopenmpi-dev openmpi-bin
   libgtest-dev libgmock-dev googletest libbenchmark-dev
   python3 python3-jsonschema python3-pip python3-yaml shellcheck

@@ -21,7 +21,6 @@ namespace pleat {
 namespace {
 
 struct TextHash {  // not noexcept: as KeyHash
-  using is_transparent = void;
   std::size_t operator()(std::string_view text) const {
     return std::hash<std::string_view>{}(text);
   }
@@ -176,16 +175,14 @@ class Estimator::Memory {
 
   Layers& layers_of(const Plan& plan, const ClusterView& view) {
     return layers_.get(layer_key(plan, workload_, view), [&] {
-      return std::unique_ptr<Layers>(new Layers{++ids_, {memo_source_, cluster_, plan, runtime_}});
+      return Layers{++ids_, {memo_source_, cluster_, plan, runtime_}};
     });
   }
 
   const Layout& layout_of(const Plan& plan) {
-    const int text = texts_.get(std::string_view(plan.layout), [&] {
-      return std::make_unique<int>(++ids_);
-    });
+    const int text = texts_.get(std::string_view(plan.layout), [&] { return ++ids_; });
     return layouts_.get(layout_key(plan, text), [&] {
-      return std::make_unique<Layout>(Layout{++ids_, compose_stages(model_, workload_, plan)});
+      return Layout{++ids_, compose_stages(model_, workload_, plan)};
     });
   }
 
@@ -206,9 +203,7 @@ class Estimator::Memory {
 
   const Profile& profile_at(int clock) {
     if (clock == kClockSteps) return burst_;
-    return profiles_.get(clock, [&] {
-      return std::make_unique<Profile>(pleat::at_clock(burst_, clock));
-    });
+    return profiles_.get(clock, [&] { return pleat::at_clock(burst_, clock); });
   }
 
   std::shared_ptr<const StageRecords> records_at(int clock, Parts& parts) {
@@ -284,7 +279,7 @@ class Estimator::Memory {
   const MemoSource memo_source_ = [this](const Plan& plan, LayerGroup group) -> LayerMemo& {
     const ClusterView view = view_cluster(cluster_, plan);
     return memos_.get(layer_key(plan, workload_, view, group), [&] {
-      return std::make_unique<LayerMemo>(model_, workload_, plan, view, runtime_);
+      return LayerMemo(model_, workload_, plan, view, runtime_);
     });
   };
   Known<LayerKey, Layers, KeyHash> layers_;

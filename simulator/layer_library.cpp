@@ -40,122 +40,133 @@ LayerMemo::LayerMemo(const ModelSpec& model, const WorkloadSpec& workload, const
       shape_(model, workload, plan_),
       rows_(model, workload, plan_) {}
 
+LayerMemo::Layer& LayerMemo::layer_of(const LayerVariant& variant) {
+  const std::lock_guard lock(mutex_);
+  for (const std::unique_ptr<Layer>& known : layers_) {
+    if (known->variant == variant) return *known;
+  }
+  layers_.push_back(std::make_unique<Layer>(Layer{.variant = variant}));
+  return *layers_.back();
+}
+
 // Threads that miss the same at once each work it out, and the first one's stays: others of this
 // memo are not held up meanwhile.
 template <class Price, class Make>
-const Price& LayerMemo::get(const LayerVariant& variant, std::optional<Price> Prices::*price,
+const Price& LayerMemo::get(const LayerVariant& variant, std::optional<Price> Layer::*price,
                             const Make& make) {
+  Layer& layer = layer_of(variant);
   {
     const std::lock_guard lock(mutex_);
-    const auto found = prices_.find(variant);
-    if (found != prices_.end() && found->second.*price) return *(found->second.*price);
+    if (layer.*price) return *(layer.*price);
   }
-  Price made = make();
+  Price made = make(compiled(layer));
   const std::lock_guard lock(mutex_);
-  std::optional<Price>& known = prices_[variant].*price;
+  std::optional<Price>& known = layer.*price;
   if (!known) known = std::move(made);
   return *known;
 }
 
 template <class Price, class Make>
-const Price& LayerMemo::get(const LayerVariant& variant, std::map<int, Price> Prices::*price,
-                            int clock, const Make& make) {
+std::shared_ptr<const Price> LayerMemo::get(Layer& layer, ByClock<Price> Layer::*price, int clock,
+                                            const Make& make) {
+  const auto known = [&]() -> std::shared_ptr<const Price> {
+    for (const AtClock<Price>& at : layer.*price) {
+      if (at.clock == clock) return at.price;
+    }
+    return nullptr;
+  };
   {
     const std::lock_guard lock(mutex_);
-    const auto found = prices_.find(variant);
-    if (found != prices_.end()) {
-      const std::map<int, Price>& known = found->second.*price;
-      const auto at_clock = known.find(clock);
-      if (at_clock != known.end()) return at_clock->second;
-    }
+    if (auto found = known()) return found;
   }
-  Price made = make();
+  auto made = std::make_shared<const Price>(make());
   const std::lock_guard lock(mutex_);
-  return (prices_[variant].*price).try_emplace(clock, std::move(made)).first->second;
+  if (auto found = known()) return found;
+  (layer.*price).push_back({clock, made});
+  return made;
 }
 
 SharedLayer LayerMemo::program(const LayerVariant& variant, bool keep) {
-  SharedLayer layer = compiled(variant);
-  if (!keep) return layer;
+  Layer& layer = layer_of(variant);
+  SharedLayer program = compiled(layer);
+  if (!keep) return program;
   const std::lock_guard lock(mutex_);
-  kept_.insert(variant);
-  programs_.try_emplace(variant, Compiled{layer, {}});  // where it was forgotten meanwhile
-  return layer;
+  layer.kept = true;
+  if (!layer.program) layer.program = program;  // it was forgotten meanwhile
+  return program;
 }
 
 std::shared_ptr<const PricedLayer> LayerMemo::ops(const LayerVariant& variant, int clock,
                                                   const Profile& profile) {
-  const SharedLayer layer = compiled(variant);
-  const auto known = [&]() -> std::shared_ptr<const PricedLayer>* {
-    const auto found = programs_.find(variant);
-    return found == programs_.end() ? nullptr : &found->second.ops[clock];
-  };
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto* ops = known(); ops != nullptr && *ops != nullptr) return *ops;
-  }
-  auto made = std::make_shared<const PricedLayer>(
-      price_ops(layer, rows_.of(layer), view_, profile));
-  const std::lock_guard lock(mutex_);
-  if (auto* ops = known(); ops != nullptr && *ops == nullptr) *ops = made;
-  return made;
+  Layer& layer = layer_of(variant);
+  return ops(layer, compiled(layer), clock, profile);
 }
 
-SharedLayer LayerMemo::compiled(const LayerVariant& variant) {
+std::shared_ptr<const PricedLayer> LayerMemo::ops(Layer& layer, const SharedLayer& program,
+                                                  int clock, const Profile& profile) {
+  return get(layer, &Layer::ops, clock,
+             [&] { return price_ops(program, rows_.of(program), view_, profile); });
+}
+
+SharedLayer LayerMemo::compiled(Layer& layer) {
   {
     const std::lock_guard lock(mutex_);
-    const auto found = programs_.find(variant);
-    if (found != programs_.end()) return found->second.layer;
+    if (layer.program) return *layer.program;
   }
-  const LayerVariant plain = without_loads(variant);
-  SharedLayer made = plain == variant ? SharedLayer(compile_layer(shape_, runtime_, variant))
-                                      : program(plain, false);
-  if (plain != variant) made.own().loads = loads_of(variant);
+  const LayerVariant plain = without_loads(layer.variant);
+  SharedLayer made = plain == layer.variant
+                         ? SharedLayer(compile_layer(shape_, runtime_, layer.variant))
+                         : program(plain, false);
+  if (plain != layer.variant) made.own().loads = loads_of(layer.variant);
   const LayerWeights weights = count_weights(made);
   const std::lock_guard lock(mutex_);
-  // They are asked for when the program is forgotten.
-  std::optional<LayerWeights>& known = prices_[variant].weights;
-  if (!known) known = weights;
-  return programs_.try_emplace(variant, Compiled{std::move(made), {}}).first->second.layer;
+  if (!layer.weights) layer.weights = weights;  // they are asked for when it is forgotten
+  if (!layer.program) layer.program = std::move(made);
+  return *layer.program;
 }
 
 const LayerCosts& LayerMemo::costs(const LayerVariant& variant, int clock,
                                    const Profile& profile) {
-  return get(variant, &Prices::costs, clock, [&] {
-    const SharedLayer layer = program(variant, false);
-    const std::shared_ptr<const PricedLayer> priced = ops(variant, clock, profile);
-    return price({layer, *priced}, rows_.of(layer), view_, profile);
+  Layer& layer = layer_of(variant);
+  return *get(layer, &Layer::costs, clock, [&] {
+    const SharedLayer program = compiled(layer);
+    const auto priced = ops(layer, program, clock, profile);
+    return price({program, *priced}, rows_.of(program), view_, profile);
   });
 }
 
 const LayerWork& LayerMemo::work(const LayerVariant& variant, int clock, const Profile& profile,
                                  bool all) {
-  return get(variant, all ? &Prices::work : &Prices::compute, clock, [&] {
-    const SharedLayer layer = program(variant, false);
-    const Binding rows = rows_.of(layer);
-    if (!all) return compute_of(layer, rows, view_, profile);
-    const std::shared_ptr<const PricedLayer> priced = ops(variant, clock, profile);
-    return work_of({layer, *priced}, rows, view_, profile);
+  Layer& layer = layer_of(variant);
+  return *get(layer, all ? &Layer::work : &Layer::compute, clock, [&] {
+    const SharedLayer program = compiled(layer);
+    const Binding rows = rows_.of(program);
+    if (!all) return compute_of(program, rows, view_, profile);
+    const auto priced = ops(layer, program, clock, profile);
+    return work_of({program, *priced}, rows, view_, profile);
   });
 }
 
 const LayerSavings& LayerMemo::savings(const LayerVariant& variant, const Profile& profile) {
-  return get(variant, &Prices::savings, [&] {
-    const SharedLayer layer = program(variant, false);
-    const Binding rows = rows_.of(layer);  // savings refer to it
-    return savings_of(layer, runtime_, rows, view_, profile);
+  return get(variant, &Layer::savings, [&](const SharedLayer& program) {
+    const Binding rows = rows_.of(program);  // savings refer to it
+    return savings_of(program, runtime_, rows, view_, profile);
   });
 }
 
 const LayerWeights& LayerMemo::weights(const LayerVariant& variant) {
-  return get(variant, &Prices::weights, [&] { return count_weights(program(variant, false)); });
+  return get(variant, &Layer::weights,
+             [](const SharedLayer& program) { return count_weights(program); });
 }
 
 void LayerMemo::forget(bool all) {
   const std::lock_guard lock(mutex_);
-  std::erase_if(programs_,
-                [&](const auto& entry) { return all || !kept_.contains(entry.first); });
-  if (all) kept_.clear();
+  for (const std::unique_ptr<Layer>& layer : layers_) {
+    layer->kept = layer->kept && !all;
+    if (layer->kept) continue;
+    layer->program.reset();
+    layer->ops.clear();
+  }
 }
 
 LayerLibrary::LayerLibrary(const MemoSource& source, const ClusterSpec& cluster, const Plan& plan,

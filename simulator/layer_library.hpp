@@ -6,12 +6,11 @@
 #include <array>
 #include <atomic>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
+#include <vector>
 
 #include "core/program/shared_layer.hpp"
 #include "core/program/stage_composition.hpp"
@@ -24,7 +23,7 @@
 namespace pleat {
 
 // Programs and prices of the layers of one LayerGroup. Plans with the same group key share them.
-
+// Layers of a group are few, and clocks fewer: what is known of them is looked for one by one.
 class LayerMemo {
  public:
   // The references must outlive the memo; `plan` is one of those that share it.
@@ -51,22 +50,33 @@ class LayerMemo {
   void forget(bool all);
 
  private:
-  // A layer's prices, by clock where they depend on it.
-  struct Prices {
-    std::map<int, LayerCosts> costs;
-    std::map<int, LayerWork> work, compute;
-    std::optional<LayerSavings> savings;
-    std::optional<LayerWeights> weights;
+  template <class Price>
+  struct AtClock {
+    int clock = 0;
+    std::shared_ptr<const Price> price;
   };
-  struct Compiled {
-    SharedLayer layer;
-    std::map<int, std::shared_ptr<const PricedLayer>> ops;  // by clock
+  template <class Price>
+  using ByClock = std::vector<AtClock<Price>>;
+  // What is known of one layer. Prices stay; the program and what its ops take are forgotten.
+  struct Layer {
+    LayerVariant variant;
+    std::optional<SharedLayer> program = {};
+    bool kept = false;  // the program, when those that served prices alone are forgotten
+    ByClock<PricedLayer> ops = {};
+    ByClock<LayerCosts> costs = {};
+    ByClock<LayerWork> work = {}, compute = {};
+    std::optional<LayerSavings> savings = {};
+    std::optional<LayerWeights> weights = {};
   };
-  SharedLayer compiled(const LayerVariant&);
+  Layer& layer_of(const LayerVariant&);  // it stays where it is
+  SharedLayer compiled(Layer&);
+  // make(program) -> Price
   template <class Price, class Make>
-  const Price& get(const LayerVariant&, std::optional<Price> Prices::*, const Make&);
+  const Price& get(const LayerVariant&, std::optional<Price> Layer::*, const Make&);
+  // make() -> Price
   template <class Price, class Make>
-  const Price& get(const LayerVariant&, std::map<int, Price> Prices::*, int clock, const Make&);
+  std::shared_ptr<const Price> get(Layer&, ByClock<Price> Layer::*, int clock, const Make&);
+  std::shared_ptr<const PricedLayer> ops(Layer&, const SharedLayer&, int clock, const Profile&);
 
   Plan plan_;
   ClusterView view_;
@@ -74,9 +84,7 @@ class LayerMemo {
   LocalShape shape_;  // of plan_
   LayerRows rows_;
   std::mutex mutex_;  // of what follows
-  std::unordered_map<LayerVariant, Compiled, VariantHash> programs_;
-  std::unordered_set<LayerVariant, VariantHash> kept_;
-  std::unordered_map<LayerVariant, Prices, VariantHash> prices_;
+  std::vector<std::unique_ptr<Layer>> layers_;
 };
 
 // The memo that the plan's layers of a group share with other plans'. It stays where it is.

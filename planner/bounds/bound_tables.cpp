@@ -20,7 +20,7 @@ bool alike(const Plan& plan) {
 const CountedLayers& BoundTable::counted_of(const PlanParts& parts, const Plan& plan) {
   if (alike(plan)) return counted_;
   return counted_apart_.get(parts.layout, [&] {
-    return std::make_unique<CountedLayers>(problem_.model, problem_.workload, *parts.stages);
+    return CountedLayers(problem_.model, problem_.workload, *parts.stages);
   });
 }
 
@@ -31,9 +31,9 @@ BoundScope BoundTable::scope_of(const PlanParts& parts, const Plan& plan) {
 
 const BoundTable::Shape& BoundTable::shape_of(const PlanParts& parts, const Plan& plan) {
   return shapes_.get(parts.layout, [&] {
-    auto shape = std::make_unique<Shape>();
+    Shape shape;
     const CountedLayers& counted = counted_of(parts, plan);
-    shape->counted = &counted;
+    shape.counted = &counted;
     const auto present = [](const std::vector<int>& counts) {
       Counts list;
       for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -42,7 +42,7 @@ const BoundTable::Shape& BoundTable::shape_of(const PlanParts& parts, const Plan
       return list;
     };
     for (const StageComposition& stage : *parts.stages) {
-      auto& kind_of = shape->kind_of.emplace_back();
+      auto& kind_of = shape.kind_of.emplace_back();
       std::vector<int> all(counted.variants().size());
       bool whole = true;
       for (const auto& chunk : stage.chunks) {
@@ -60,18 +60,18 @@ const BoundTable::Shape& BoundTable::shape_of(const PlanParts& parts, const Plan
         }
         const Counts list = present(counts);
         std::size_t kind = 0;
-        while (kind < shape->kinds.size() &&
-               (shape->kinds[kind] != list || shape->decoders[kind] != decoders)) {
+        while (kind < shape.kinds.size() &&
+               (shape.kinds[kind] != list || shape.decoders[kind] != decoders)) {
           ++kind;
         }
         kind_of.push_back(kind);
-        if (kind == shape->kinds.size()) {
-          shape->kinds.push_back(list);
-          shape->decoders.push_back(decoders);
+        if (kind == shape.kinds.size()) {
+          shape.kinds.push_back(list);
+          shape.decoders.push_back(decoders);
         }
       }
-      shape->of_stage.push_back(present(all));
-      shape->whole.push_back(whole);
+      shape.of_stage.push_back(present(all));
+      shape.whole.push_back(whole);
     }
     return shape;
   });
@@ -83,25 +83,27 @@ const BoundTable::Layers& BoundTable::layers_of(const PlanParts& parts, const Pl
   return layers_of(parts, plan, scope, 0, compiled);
 }
 
+BoundTable::Layers BoundTable::made_layers(const PlanParts& parts, const Plan& plan,
+                                           BoundScope scope, int clock,
+                                           CompiledLayers& compiled) {
+  const bool burst = clock == 0;
+  compiled.add(*parts.library);
+  return bound_layers(
+      counted_of(parts, plan), *parts.library,
+      {.paired = plan.overlap.expert_parallel, .split = splits_backward(plan.schedule)}, scope,
+      burst ? kClockSteps : clock, burst ? problem_.profile : profile_at(clock));
+}
+
 const BoundTable::Layers& BoundTable::layers_of(const PlanParts& parts, const Plan& plan,
                                                 BoundScope scope, int clock,
                                                 CompiledLayers& compiled) {
   const NumberKey<4> key{
       {parts.layers, static_cast<int>(scope), clock, alike(plan) ? 0 : parts.layout}};
-  return layers_.get(key, [&] {
-    const bool burst = clock == 0;
-    compiled.add(*parts.library);
-    return std::make_unique<Layers>(bound_layers(
-        counted_of(parts, plan), *parts.library,
-        {.paired = plan.overlap.expert_parallel, .split = splits_backward(plan.schedule)}, scope,
-        burst ? kClockSteps : clock, burst ? problem_.profile : profile_at(clock)));
-  });
+  return layers_.get(key, [&] { return made_layers(parts, plan, scope, clock, compiled); });
 }
 
 const Profile& BoundTable::profile_at(int clock) {
-  return profiles_.get(clock, [&] {
-    return std::make_unique<Profile>(pleat::at_clock(problem_.profile, clock));
-  });
+  return profiles_.get(clock, [&] { return pleat::at_clock(problem_.profile, clock); });
 }
 
 // Besides its decoder layer, multi-token prediction has a product [2h, h] and norms.
@@ -144,16 +146,14 @@ const StepTail& BoundTable::tail_of(const Plan& plan, const PlanParts& parts, co
     for (std::size_t s = 0; s < shape.of_stage.size(); ++s) {
       weights.push_back(weights_of(shape.of_stage[s], shape.whole[s], layers));
     }
-    return std::make_unique<StepTail>(
-        step_tail(weights, problem_.model, plan, runtime_, problem_.cluster, problem_.profile));
+    return step_tail(weights, problem_.model, plan, runtime_, problem_.cluster,
+                     problem_.profile);
   });
 }
 
 const SplitOrder& BoundTable::order_of(Schedule schedule) {
   schedule.paired = false;
-  return orders_.get(schedule_key(schedule), [&] {
-    return std::make_unique<SplitOrder>(split_order(schedule));
-  });
+  return orders_.get(schedule_key(schedule), [&] { return split_order(schedule); });
 }
 
 }  // namespace pleat

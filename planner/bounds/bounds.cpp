@@ -336,16 +336,17 @@ std::int64_t BoundTable::least_state(const Plan& of_mesh, Plan plan, StatePlace 
   return static_cast<std::int64_t>(std::ranges::max(stages)) + outside(plan);
 }
 
-// The least of each time of a layer, one by one.
+// The least of each time of a layer, one by one. What it looks at is not remembered: most of it is
+// asked for once, and would push out what is asked for often.
 BoundTable::Layers BoundTable::least_of(const std::vector<Plan>& references, int clock,
                                         CompiledLayers& compiled) {
   Layers least;
   for (const Plan& reference : references) {
     const Plan ordered = in_order(reference);
-    const Layers& own =
-        layers_of(estimator_.parts(ordered), ordered, BoundScope::family, clock, compiled);
+    Layers own =
+        made_layers(estimator_.parts(ordered), ordered, BoundScope::family, clock, compiled);
     if (least.empty()) {
-      least = own;
+      least = std::move(own);
       continue;
     }
     for (std::size_t i = 0; i < own.size(); ++i) {
@@ -374,7 +375,7 @@ Seconds BoundTable::exchanges(const Plan& plan, const Exchanges& all, const Stat
         const NumberKey<4> key{{parts.layers, clock, static_cast<std::int32_t>(all.which),
                                 static_cast<std::int32_t>(all.which >> 32)}};
         return exchanges_.get(key, [&] {
-          return std::make_unique<Layers>(least_of(all.references(), clock, compiled));
+          return least_of(all.references(), clock, compiled);
         });
       },
       [&](const Layers& layers, const PassOrder::Near& near) {

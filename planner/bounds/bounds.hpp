@@ -10,6 +10,7 @@
 #include <limits>
 #include <vector>
 
+#include "planner/bounds/bounds_by_choice.hpp"
 #include "planner/bounds/choice_times.hpp"
 #include "planner/bounds/choice_ways.hpp"
 #include "planner/bounds/layer_bounds.hpp"
@@ -23,15 +24,6 @@
 #include "simulator/plan_key.hpp"
 
 namespace pleat {
-
-struct PlanBounds {
-  Seconds step;
-  std::int64_t peak_bytes = 0;  // of the largest stage
-};
-// `peak_bytes` of a plan whose optimizer state does not fit in host memory.
-inline constexpr std::int64_t kHostIsFull = std::numeric_limits<std::int64_t>::max();
-// The same where the runtime does not step its state there (refused_cpu_step).
-inline constexpr std::int64_t kStepRefused = kHostIsFull - 1;
 
 // The plan with all overlap switched off except that of tensor-parallel exchanges and of tiles: it
 // has the layers that all plans of its family share.
@@ -117,9 +109,8 @@ class BoundTable {
   // device. Much cheaper than to ask for each, and less tight. The time only of those that fit
   // `usable` bytes, going by this; by stage the time alone. Bytes are those of `order`: the order
   // of the plan's pipeline, or one that holds less; or kHostIsFull, kStepRefused.
-  [[nodiscard]] std::vector<PlanBounds> by_choice(const Plan&, const Schedule& order,
-                                                  const ChoiceWays&, std::int64_t usable,
-                                                  Seconds cutoff);
+  [[nodiscard]] BoundsByChoice by_choice(const Plan&, const Schedule& order, const ChoiceWays&,
+                                         std::int64_t usable, Seconds cutoff);
   // The times of the same choices, with the plan's own layers: tighter, and without bytes. The plan
   // saves nothing and does not split backward passes.
   [[nodiscard]] ChoiceTimes times_of_choices(const Plan&, const ChoiceWays&, Seconds cutoff);
@@ -149,6 +140,7 @@ class BoundTable {
   const Layers& layers_of(const PlanParts&, const Plan&, BoundScope);
   const Layers& layers_of(const PlanParts&, const Plan&, BoundScope, int clock,  // 0: burst
                           CompiledLayers&);
+  Layers made_layers(const PlanParts&, const Plan&, BoundScope, int clock, CompiledLayers&);
   const Profile& profile_at(int clock);
   // step_of(layers, Sources::near) at the highest clock of a plan that takes no longer than
   // `cutoff`. `layers_of`: whose layers.

@@ -21,14 +21,18 @@ namespace {
 
 constexpr std::int64_t kUnknownPeak = 1;  // bytes at least, of what takes too long
 
+std::size_t way_of(const ChoiceWays::Choice& choice) {
+  return choice.recompute * kStatePlaces + static_cast<std::size_t>(choice.state);
+}
+
 }  // namespace
 
 const std::vector<LayerSavings>& BoundTable::savings_of_layers(const PlanParts& parts,
                                                                const CountedLayers& counted) {
   return savings_.get(parts.layers, [&] {
-    auto list = std::make_unique<std::vector<LayerSavings>>();
+    std::vector<LayerSavings> list;
     for (std::size_t i = 0; i < counted.variants().size(); ++i) {
-      list->push_back(
+      list.push_back(
           parts.library->savings(counted.variants()[counted.stand_in(i)], problem_.profile));
     }
     parts.library->forget(false);
@@ -140,9 +144,9 @@ double BoundTable::passes_of_chunk(const Plan& plan) const {
   return plan.schedule == PipelineSchedule::dualpipe ? microbatches / 2 : microbatches;
 }
 
-std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& order,
-                                              const ChoiceWays& ways, std::int64_t usable,
-                                              Seconds cutoff) {
+BoundsByChoice BoundTable::by_choice(const Plan& plan, const Schedule& order,
+                                     const ChoiceWays& ways, std::int64_t usable,
+                                     Seconds cutoff) {
   const Plan ordered = in_order(plan);
   const PlanParts parts = estimator_.parts(ordered);
   const Shape& shape = shape_of(parts, ordered);
@@ -187,66 +191,74 @@ std::vector<PlanBounds> BoundTable::by_choice(const Plan& plan, const Schedule& 
   ChoiceBytes bytes(times.chunks, ways);
   // Of the choice in `bytes`, until one stage has not the room.
   const auto most_of = [&](const Place& place) {
+    const std::vector<double>& kept_by_kind = bytes.kept();
     double most = 0;
     for (std::size_t s = 0; s < held.size() && most <= room; ++s) {
       double kept = 0;
       for (const std::vector<double>& moment : held[s]) {
-        kept = std::max(kept, std::inner_product(moment.begin(), moment.end(), bytes.kept.begin(),
-                                                 0.0));
+        kept = std::max(kept, std::inner_product(moment.begin(), moment.end(),
+                                                 kept_by_kind.begin(), 0.0));
       }
       most = std::max(most, place.state[s].kept + rest[s].kept + rest[s].graphs +
                                 std::max(kept + rest[s].beside, place.state[s].reloaded));
     }
     return most;
   };
+  BoundsByChoice bounds(ways.choices.size());
+  constexpr BoundsByChoice::Index kNone = BoundsByChoice::kNone;
+  // By place, by way to recompute and place, and by ChoiceWays::Choice::most.
+  std::array<BoundsByChoice::Index, kStatePlaces> never;
+  never.fill(kNone);
+  std::vector<BoundsByChoice::Index> too_slow(ways.recompute.size() * kStatePlaces, kNone);
+  std::vector<BoundsByChoice::Index> none_fits(ways.choices.size(), kNone);
+  const auto once = [&](BoundsByChoice::Index& index, PlanBounds value) {
+    if (index == kNone) index = bounds.add(value);
+    return index;
+  };
   // Of what the choice recomputes, without what it sends. Negative: not asked for yet.
-  std::vector<Seconds> recomputing(ways.recompute.size() * kStatePlaces, Seconds(-1));
+  std::vector<Seconds> recomputing(too_slow.size(), Seconds(-1));
   const auto without_sending = [&](const ChoiceWays::Choice& choice) {
-    Seconds& step = recomputing[choice.recompute * kStatePlaces +
-                                static_cast<std::size_t>(choice.state)];
+    Seconds& step = recomputing[way_of(choice)];
     if (step < Seconds{}) step = times.step(choice, nullptr);
     return step;
   };
-  std::vector<PlanBounds> bounds(ways.choices.size());
-  std::vector<bool> looked(ways.choices.size());
   const auto look_at = [&](std::size_t c) {
-    if (looked[c]) return;
-    looked[c] = true;
+    if (bounds.has(c)) return;
     const ChoiceWays::Choice& choice = ways.choices[c];
     const Place& place = place_of(choice.state);
     bytes.set(choice);
-    if (!choice.by_stage) {
-      bounds[c].peak_bytes = static_cast<std::int64_t>(most_of(place)) + beside;
-      if (bounds[c].peak_bytes > usable) {
-        // Of the choices below it, which send something, too.
-        if (ways.offload[choice.offload].modules == 0) bounds[c].step = without_sending(choice);
-        return;
-      }
+    PlanBounds of_choice;
+    if (!choice.by_stage) of_choice.peak_bytes = static_cast<std::int64_t>(most_of(place)) + beside;
+    if (of_choice.peak_bytes <= usable) {
+      of_choice.step = times.step(choice, &bytes.copies());
+    } else if (ways.offload[choice.offload].modules == 0) {
+      of_choice.step = without_sending(choice);  // also of those below it, which send something
     }
-    bounds[c].step = times.step(choice, &bytes.copies);
+    bounds.set(c, bounds.add(of_choice));
   };
   for (std::size_t c = 0; c < ways.choices.size(); ++c) {
     const ChoiceWays::Choice& choice = ways.choices[c];
-    if (const std::int64_t never = place_of(choice.state).never; never > 0) {
-      bounds[c].peak_bytes = never;
+    if (const std::int64_t peak = place_of(choice.state).never; peak > 0) {
+      bounds.set(c, once(never[static_cast<std::size_t>(choice.state)], {{}, peak}));
       continue;
     }
-    if (choice.less >= 0) {
-      const PlanBounds& less = bounds[static_cast<std::size_t>(choice.less)];
-      if (less.peak_bytes > 0 && less.peak_bytes <= usable && !looked[c]) {
-        bounds[c] = less;
+    if (choice.less >= 0 && !bounds.has(c)) {
+      const auto less = static_cast<std::size_t>(choice.less);
+      PLEAT_ASSERT(bounds.has(less));  // choices that give up less come first
+      if (bounds[less].peak_bytes > 0 && bounds[less].peak_bytes <= usable) {
+        bounds.set(c, bounds.index(less));
         continue;
       }
     }
     if (choice.most >= 0 && without_sending(choice) > cutoff) {
-      bounds[c] = {without_sending(choice), kUnknownPeak};
+      bounds.set(c, once(too_slow[way_of(choice)], {without_sending(choice), kUnknownPeak}));
       continue;
     }
     if (choice.most >= 0) {
       const auto most = static_cast<std::size_t>(choice.most);
       look_at(most);
-      if (bounds[most].peak_bytes > usable) {
-        bounds[c].peak_bytes = bounds[most].peak_bytes;
+      if (const std::int64_t peak = bounds[most].peak_bytes; peak > usable) {
+        if (c != most) bounds.set(c, once(none_fits[most], {{}, peak}));
         continue;
       }
     }

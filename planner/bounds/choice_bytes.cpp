@@ -69,11 +69,11 @@ ChunkTables::ChunkTables(const std::vector<LayerCounts>& kinds, const CountedLay
 }
 
 ChoiceBytes::ChoiceBytes(const ChunkTables& chunks, const ChoiceWays& ways)
-    : kept(chunks.kinds()),
-      copies(chunks.kinds()),
-      chunks_(chunks),
+    : chunks_(chunks),
       ways_(ways),
-      layers_(chunks.numbered) {
+      layers_(chunks.numbered),
+      kept_(chunks.kinds()),
+      copies_(chunks.kinds()) {
   for (const auto& chunk : chunks.layers) {
     double whole = 0;
     for (const CountedSavings& l : chunk) {
@@ -118,6 +118,7 @@ void ChoiceBytes::set(const ChoiceWays::Choice& choice) {
   const OffloadWay& sent = ways_.offload[choice.offload];
   const bool other = choice.recompute != recompute_;
   recompute_ = choice.recompute;
+  sent_layers_ = sent.layers;
   for (Layer& layer : layers_) {
     if (layer.savings == nullptr) continue;
     if (other) drop(layer, again.full ? 0 : again.parts);
@@ -125,22 +126,34 @@ void ChoiceBytes::set(const ChoiceWays::Choice& choice) {
     for (const Sendable& s : layer.sendable) {
       if ((s.offload & sent.modules) != 0) layer.sent += s.bytes;
     }
-    layer.gone = layer.dropped + layer.sent;
-    // What is recomputed as a whole may not be sent.
-    layer.copies = again.full ? Seconds(0) : layer.savings->copy_time(layer.sent) * 2;
   }
+}
+
+const std::vector<double>& ChoiceBytes::kept() {
   const Counted* counted = counted_.data();
-  for (std::size_t k = 0; k < kept.size(); ++k) {
-    double gone = chunks_.recomputed[choice.recompute * kept.size() + k].bytes;
+  for (std::size_t k = 0; k < kept_.size(); ++k) {
+    double gone = chunks_.recomputed[recompute_ * kept_.size() + k].bytes;
+    for (const Counted* const end = counted_.data() + of_kind_[k].end; counted != end; ++counted) {
+      const Layer& layer = layers_[counted->layer];
+      gone += (layer.dropped + layer.sent) * counted->count;
+    }
+    kept_[k] = std::max(0.0, chunks_.saved[k] - gone - of_kind_[k].whole * sent_layers_);
+  }
+  return kept_;
+}
+
+const std::vector<Seconds>& ChoiceBytes::copies() {
+  const bool whole = ways_.recompute[recompute_].full;  // what runs again whole may not be sent
+  const Counted* counted = counted_.data();
+  for (std::size_t k = 0; k < copies_.size(); ++k) {
     Seconds copied;
     for (const Counted* const end = counted_.data() + of_kind_[k].end; counted != end; ++counted) {
       const Layer& layer = layers_[counted->layer];
-      gone += layer.gone * counted->count;
-      copied += layer.copies * counted->count;
+      if (!whole) copied += layer.savings->copy_time(layer.sent) * 2 * counted->count;
     }
-    kept[k] = std::max(0.0, chunks_.saved[k] - gone - of_kind_[k].whole * sent.layers);
-    copies[k] = copied;
+    copies_[k] = copied;
   }
+  return copies_;
 }
 
 }  // namespace pleat

@@ -56,9 +56,9 @@ class ChoiceBytes {
   ChoiceBytes(const ChunkTables& chunks, const ChoiceWays& ways);
 
   void set(const ChoiceWays::Choice&);
-
-  std::vector<double> kept;     // bytes, by kind
-  std::vector<Seconds> copies;  // of both passes of a microbatch, by kind
+  // Of the choice that was set; they stay until they are asked for again.
+  [[nodiscard]] const std::vector<double>& kept();     // bytes, by kind
+  [[nodiscard]] const std::vector<Seconds>& copies();  // of a microbatch's passes, by kind
 
  private:
   // Saved tensors that the same modules send away, of those that recompute does not drop.
@@ -70,8 +70,6 @@ class ChoiceBytes {
     const LayerSavings* savings = nullptr;  // null: no chunk has it
     double dropped = 0;  // bytes at most that recompute drops, less what is kept in their place
     double sent = 0;     // bytes
-    double gone = 0;     // both
-    Seconds copies;      // of both passes
     std::vector<Sendable> sendable;  // different ones
   };
 
@@ -90,9 +88,12 @@ class ChoiceBytes {
   const ChunkTables& chunks_;
   const ChoiceWays& ways_;
   std::size_t recompute_ = std::numeric_limits<std::size_t>::max();
+  double sent_layers_ = 0;  // whole ones
   std::vector<Layer> layers_;
   std::vector<Counted> counted_;  // layers of all kinds, kind by kind
   std::vector<Chunk> of_kind_;
+  std::vector<double> kept_;
+  std::vector<Seconds> copies_;
 };
 
 }  // namespace pleat

@@ -54,7 +54,7 @@ double state_bytes(const Plan& plan, Sharding sharding, double elements, int sha
 
 const HeldChunks& BoundTable::held_of(const Schedule& schedule) {
   return held_.get(schedule_key(schedule), [&] {
-    return std::make_unique<HeldChunks>(held_chunks(schedule));
+    return held_chunks(schedule);
   });
 }
 

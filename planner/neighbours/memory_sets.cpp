@@ -86,11 +86,11 @@ std::vector<Plan> MemorySets::hopeful(const Candidate& own, Seconds than,
   const Choices& all = choices_with(place_of(own.plan));
   Plan plain = own.plan;
   MemoryChoice{}.put_into(plain);
-  const std::vector<PlanBounds> bounds = prices.bounds_by_choice(plain, all.ways);
+  const BoundsByChoice bounds = prices.bounds_by_choice(plain, all.ways);
   const Seconds value = value_of(own.estimate, config_.robust);
   std::int64_t above = 0;
   Seconds shift;  // of bounds that take more of the state to be in host memory than is
-  for (std::size_t i = 0; i < bounds.size() && own.plan.stages.empty(); ++i) {
+  for (std::size_t i = 0; i < bounds.choices() && own.plan.stages.empty(); ++i) {
     const MemoryChoice& c = all.list[i];
     if (c.recompute != recompute_of(own.plan) || c.offload != own.plan.offload ||
         c.offload_layers != own.plan.offload_layers) {
@@ -105,7 +105,7 @@ std::vector<Plan> MemorySets::hopeful(const Candidate& own, Seconds than,
   };
   std::vector<Hopeful> found;
   std::vector<std::uint32_t> smaller;  // sets to offload with the same recompute
-  for (std::size_t i = 0; i < bounds.size(); ++i) {
+  for (std::size_t i = 0; i < bounds.choices(); ++i) {
     const MemoryChoice& c = all.list[i];
     if (i > 0 && c.recompute != all.list[i - 1].recompute) smaller.clear();
     if (bounds[i].peak_bytes > prices.usable() - above) continue;

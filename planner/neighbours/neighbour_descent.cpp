@@ -208,7 +208,12 @@ bool NeighbourDescent::try_pairs() {
   if (mend_fastest(alone, 0)) return true;
   find_sets_beside_savers();
   if (step()) return true;
+  find_sets_of_pipelines(alone);
+  if (step()) return true;
+  const std::size_t exchanges = plans_.size();
   find_exchanges();
+  if (step()) return true;
+  find_sets_of_pipelines({plans_.begin() + static_cast<std::ptrdiff_t>(exchanges), plans_.end()});
   if (step()) return true;
   const std::size_t first = plans_.size();
   find_slow_pairs();
@@ -240,19 +245,39 @@ void NeighbourDescent::find_sets_beside_savers() {
     if (n.bounded || !n.fits || n.peak > best_.estimate.peak_bytes() - least) continue;
     if (same_memory_choice(n.plan, best_.plan)) savers.push_back(&n);
   }
-  std::ranges::stable_sort(savers, {}, [](const Neighbour* n) { return n->value; });
-  if (savers.size() > kSavers) savers.resize(kSavers);
+  find_sets_beside(std::move(savers), value_);
+}
+
+// Other pipelines that do not fit with what is given up now, and those that fit with less. One that
+// is a little slower may be the fastest with another layout.
+void NeighbourDescent::find_sets_of_pipelines(const std::vector<Neighbour>& changed) {
+  const auto least = static_cast<std::int64_t>(kLeastSaved * static_cast<double>(prices_.usable()));
+  std::vector<const Neighbour*> pipelines;
+  for (const Neighbour& n : changed) {
+    const bool layouts = n.plan.attention.pp > 1 && other_degrees_;
+    const Seconds than = layouts ? value_ * kHopefulLayout : value_;
+    const bool saves = gives_up_memory(n.plan) && n.peak < best_.estimate.peak_bytes() - least;
+    if (n.bounded || (n.fits ? !saves : n.value >= than)) continue;
+    const bool same = same_pipeline(n.plan, best_.plan) && n.plan.expert == best_.plan.expert;
+    if (!same && same_memory_choice(n.plan, best_.plan)) pipelines.push_back(&n);
+  }
+  find_sets_beside(std::move(pipelines), value_ * kHopefulLayout);
+}
+
+void NeighbourDescent::find_sets_beside(std::vector<const Neighbour*> changed, Seconds than) {
+  std::ranges::stable_sort(changed, {}, [](const Neighbour* n) { return n->value; });
+  if (changed.size() > kSavers) changed.resize(kSavers);
   std::vector<Neighbour> found;
-  for (const Neighbour* n : savers) {
-    const Candidate saver = prices_.candidate(n->plan);
-    for (Plan& plan : memory_.hopeful(saver, value_, prices_, kSetsOfSaver)) {
+  for (const Neighbour* n : changed) {
+    const Candidate with_change = prices_.candidate(n->plan);
+    for (Plan& plan : memory_.hopeful(with_change, than, prices_, kSetsOfSaver)) {
       if (!allows(problem_, config_, plan) || !legal_.legal(plan)) continue;
       found.emplace_back().plan = std::move(plan);
     }
   }
   const std::size_t first = plans_.size();
   std::ranges::move(found, std::back_inserter(plans_));
-  price_all(first, value_);
+  price_all(first, than);
 }
 
 void NeighbourDescent::find_mended() {
@@ -310,7 +335,8 @@ void NeighbourDescent::mend_memory(const Plan& from, std::int64_t over, Seconds 
   }
 }
 
-// For example half the CP beside half the microbatch. Alone each is far slower.
+// For example half the CP beside half the microbatch, or a larger group of experts with another
+// dispatcher. Alone each is far slower.
 void NeighbourDescent::find_exchanges() {
   if (!other_degrees_) return;
   const auto microbatches = [&](const Plan& plan) {
@@ -319,11 +345,15 @@ void NeighbourDescent::find_exchanges() {
   const auto is_size = [&](const PlanChange& c) {
     return is_near(c) && (is_of_degrees(c) || c.row == kPlanRow<&Plan::micro_batch>);
   };
+  const auto is_dispatcher = [](const PlanChange& c) {
+    return c.row == kPlanRow<&Plan::dispatcher>;
+  };
   const std::size_t first = plans_.size();
   for (std::size_t i = 0; i < singles_.size(); ++i) {
     for (std::size_t j = i + 1; is_size(singles_[i].change) && j < singles_.size(); ++j) {
       const PlanChange &a = singles_[i].change, &b = singles_[j].change;
-      if (a.row == b.row || !is_size(b) || plans_.size() - first == kExchanges) continue;
+      const bool exchange = is_size(b) || is_dispatcher(b);
+      if (a.row == b.row || !exchange || plans_.size() - first == kExchanges) continue;
       if (add(a, &b) && microbatches(plans_.back().plan) != microbatches(best_.plan)) {
         plans_.pop_back();
       }

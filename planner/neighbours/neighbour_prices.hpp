@@ -38,7 +38,7 @@ class NeighbourPrices {
   void price(std::vector<Neighbour>&, std::size_t first, Seconds cutoff, Seconds best);
   [[nodiscard]] Candidate candidate(const Plan& plan) const { return {plan, estimator_(plan)}; }
   // Of all choices beside a plan that gives up nothing (BoundTable::by_choice).
-  [[nodiscard]] std::vector<PlanBounds> bounds_by_choice(const Plan& plain,
+  [[nodiscard]] BoundsByChoice bounds_by_choice(const Plan& plain,
                                                          const ChoiceWays& ways) {
     return bounds_.by_choice(plain, schedule_of(plain, problem_.workload), ways, usable_,
                              Seconds(std::numeric_limits<double>::infinity()));

@@ -33,7 +33,7 @@ ChoicesBelow::Known ChoicesBelow::known_of(const Node& node, Seconds cutoff) {
   return {of_.by_choice(node, cutoff), of_.steps_of_choices(node, cutoff), cutoff};
 }
 
-int ChoicesBelow::count(int choice, const std::vector<PlanBounds>& by_choice, Seconds cutoff,
+int ChoicesBelow::count(int choice, const BoundsByChoice& by_choice, Seconds cutoff,
                         int enough) const {
   int count = 0;
   for (const std::int16_t m : tree_.memory.below(choice)) {

@@ -35,13 +35,13 @@ class ChoicesBelow {
  private:
   // What is known of a setting's memory choices.
   struct Known {
-    std::shared_ptr<const std::vector<PlanBounds>> bounds;  // of its family
+    std::shared_ptr<const BoundsByChoice> bounds;  // of its family
     ChoiceSteps steps;
     Seconds cutoff;
   };
   [[nodiscard]] Known known_of(const Node&, Seconds cutoff);
   // How many come next below the choice and may be within the cutoff, counted up to `enough`.
-  [[nodiscard]] int count(int choice, const std::vector<PlanBounds>&, Seconds cutoff,
+  [[nodiscard]] int count(int choice, const BoundsByChoice&, Seconds cutoff,
                           int enough) const;
   [[nodiscard]] Seconds least(const Node&, Known&, Seconds enough) const;
   void open(const Node&, Known&, Opened&) const;

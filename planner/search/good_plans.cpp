@@ -184,7 +184,7 @@ std::vector<BoundedNode> GoodPlans::fitting_choices(const std::vector<BoundedNod
 }
 
 // The first choices that fit, of each way to recompute and place of the optimizer's state.
-void GoodPlans::collect(int choice, const std::vector<PlanBounds>& bounds, std::int64_t usable,
+void GoodPlans::collect(int choice, const BoundsByChoice& bounds, std::int64_t usable,
                         Choices& found) const {
   if (bounds[static_cast<std::size_t>(choice)].peak_bytes > usable) {
     for (const std::int16_t m : tree_.memory.below(choice)) collect(m, bounds, usable, found);

@@ -52,7 +52,7 @@ class GoodPlans {
   [[nodiscard]] std::vector<BoundedNode> fitting_choices(const std::vector<BoundedNode>& meshes,
                                                          bool leanest, std::size_t most);
   using Choices = std::map<std::pair<std::size_t, StatePlace>, int>;  // by recompute way and state
-  void collect(int choice, const std::vector<PlanBounds>& bounds, std::int64_t usable,
+  void collect(int choice, const BoundsByChoice& bounds, std::int64_t usable,
                Choices& found) const;
   [[nodiscard]] std::vector<BoundedNode> those_that_fit(const std::vector<Node>&);
   std::vector<std::pair<Node, Seconds>> price(const std::vector<BoundedNode>&, std::size_t most);

@@ -126,12 +126,10 @@ class NodeOpener::RoughBytes {
   std::vector<std::int64_t> bounded(std::int16_t setting, const ChoiceWays& ways) {
     const Plan plain = tree().plan_of(node_of(static_cast<std::size_t>(setting)));
     constexpr std::int64_t kAnyBytes = std::int64_t{1} << 60;
+    const BoundsByChoice bounds = opener_.bounds_.by_choice(
+        plain, schedule_of(plain, tree().problem.workload), ways, kAnyBytes, kAnyTime);
     std::vector<std::int64_t> peaks;
-    for (const PlanBounds& b :
-         opener_.bounds_.by_choice(plain, schedule_of(plain, tree().problem.workload), ways,
-                                   kAnyBytes, kAnyTime)) {
-      peaks.push_back(b.peak_bytes);
-    }
+    for (std::size_t c = 0; c < bounds.choices(); ++c) peaks.push_back(bounds[c].peak_bytes);
     return peaks;
   }
 

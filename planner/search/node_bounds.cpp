@@ -164,7 +164,8 @@ PlanBounds NodeBounds::family_with_choice(Node node, Seconds cutoff) {
 
 Seconds NodeBounds::least_that_fits(const Node& family, Seconds cutoff) {
   Seconds least = kAnyTime;
-  for (const PlanBounds& b : *by_choice(family, cutoff)) {
+  const auto choices = by_choice(family, cutoff);
+  for (const PlanBounds& b : choices->different()) {
     if (b.peak_bytes <= usable_) least = std::min(least, b.step);
   }
   return least;
@@ -174,7 +175,7 @@ Seconds NodeBounds::least_own_that_fits(const Node& setting, Seconds cutoff) {
   const auto choices = by_choice(setting, cutoff);
   ChoiceSteps own = steps_of_choices(setting, cutoff);
   Seconds least = kAnyTime;
-  for (std::size_t m = 0; m < choices->size(); ++m) {
+  for (std::size_t m = 0; m < choices->choices(); ++m) {
     const PlanBounds& b = (*choices)[m];
     if (b.peak_bytes > usable_ || b.step >= least) continue;
     least = std::min(least, std::max(b.step, own(static_cast<int>(m))));
@@ -195,7 +196,8 @@ std::int64_t NodeBounds::least_of_family(const Node& family, Seconds cutoff) {
   const std::int64_t plain = bounds_.peak_of_family(tree_.plan_of(family));
   if (plain <= usable_) return plain;
   std::int64_t least = plain;
-  for (const PlanBounds& b : *by_choice(family, cutoff)) {
+  const auto choices = by_choice(family, cutoff);
+  for (const PlanBounds& b : choices->different()) {
     if (b.peak_bytes > 0) least = std::min(least, b.peak_bytes);
   }
   return least;
@@ -240,7 +242,7 @@ PlanBounds NodeBounds::own(const Node& node, Seconds cutoff) {
   return bounds;
 }
 
-std::shared_ptr<const std::vector<PlanBounds>> NodeBounds::by_choice(Node node, Seconds cutoff) {
+std::shared_ptr<const BoundsByChoice> NodeBounds::by_choice(Node node, Seconds cutoff) {
   cutoff = rounded_up(cutoff);
   node.memory = 0;
   // Without split backward passes no stage holds less for running its passes in pairs.
@@ -250,11 +252,11 @@ std::shared_ptr<const std::vector<PlanBounds>> NodeBounds::by_choice(Node node, 
       {{node.mesh, node.meshes, node.setting, bits.first, bits.second}},
       [&] {
         const Schedule smallest = schedule_of(tree_.plan_of(node), tree_.problem.workload);
-        return std::make_shared<const std::vector<PlanBounds>>(
+        return std::make_shared<const BoundsByChoice>(
             bounds_.by_choice(tree_.plan_of(with_largest_group(node)), smallest,
                               tree_.ways_as_needed, usable_, cutoff));
       },
-      [](const std::vector<PlanBounds>& bounds) { return bounds.size(); });
+      [](const BoundsByChoice& bounds) { return bounds.bytes(); });
 }
 
 ChoiceSteps NodeBounds::steps_of_choices(Node node, Seconds cutoff) {
@@ -288,7 +290,7 @@ Seconds ChoiceSteps::operator()(int choice) {
   Seconds least = kAnyTime;
   for (std::size_t i = 0; i < bytes_.size(); ++i) {
     bytes_[i].set(c);
-    least = std::min(least, (*times_)[i].step(c, &bytes_[i].copies));
+    least = std::min(least, (*times_)[i].step(c, &bytes_[i].copies()));
   }
   return least;
 }

@@ -76,7 +76,7 @@ class NodeBounds {
   }
   [[nodiscard]] PlanBounds own(const Node&, Seconds cutoff);
   // By memory choice, of the setting. All choices below a setting share them.
-  [[nodiscard]] std::shared_ptr<const std::vector<PlanBounds>> by_choice(Node, Seconds cutoff);
+  [[nodiscard]] std::shared_ptr<const BoundsByChoice> by_choice(Node, Seconds cutoff);
 
   // Their times with the setting's own layers, which are tighter.
   [[nodiscard]] ChoiceSteps steps_of_choices(Node, Seconds cutoff);
@@ -108,7 +108,7 @@ class NodeBounds {
   // BoundTable::family, by meshes, family, memory choice and cutoff.
   Recent<NumberKey<6>, PlanBounds, KeyHash> with_choice_{400'000};  // 50 MB
   // BoundTable::by_choice, by meshes, setting and cutoff.
-  Recent<NumberKey<5>, std::vector<PlanBounds>, KeyHash> by_choice_{2'000'000};  // bounds: 32 MB
+  Recent<NumberKey<5>, BoundsByChoice, KeyHash> by_choice_{32'000'000};  // bytes
   // BoundTable::times_of_choices, by the same.
   Recent<NumberKey<5>, std::vector<ChoiceTimes>, KeyHash> times_of_choices_{2'000};  // 20 MB
 };

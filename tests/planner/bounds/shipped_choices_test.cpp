@@ -177,7 +177,7 @@ class ModelChoices {
       const ChoiceTimes times = bounds_.times_of_choices(plain, ways, e.step);
       ChoiceBytes bytes(times.chunks, ways);
       bytes.set(ways.choices[c]);
-      const Seconds own = times.step(ways.choices[c], &bytes.copies);
+      const Seconds own = times.step(ways.choices[c], &bytes.copies());
       EXPECT_LE(own.base(), e.step.base() * kRounded);
       drawn.most_time = std::max(drawn.most_time, own / e.step);
     }

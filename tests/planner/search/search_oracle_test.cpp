@@ -413,7 +413,7 @@ TEST(SearchOracle, BoundsAreAdmissible) {
         const ChoiceWays::Choice& choice = ways.choices[p.at.memory];
         ChoiceBytes bytes(times.chunks, ways);
         bytes.set(choice);
-        EXPECT_LE(times.step(choice, &bytes.copies).base(), step);
+        EXPECT_LE(times.step(choice, &bytes.copies()).base(), step);
       }
       if (of_choice.peak_bytes == kHostIsFull) {
         EXPECT_GT(e.host_bytes, c.cluster.host_memory.base());
