@@ -17,8 +17,10 @@ namespace pleat {
 // looked at. Then two changes are tried together:
 //   - one that breaks a rule, and one that mends it;
 //   - one that would be faster but does not fit, and one to three that save memory;
-//   - one that is slower but saves memory, and all sets of modules that then fit;
-//   - two degrees, or one and the microbatch, that leave as many microbatches as before;
+//   - one that is slower but saves memory, and all sets of modules that then fit; the same for
+//     another pipeline or other expert degrees that do not fit;
+//   - two degrees, or one and the microbatch or the dispatcher, that leave as many microbatches as
+//     before, and sets of modules for these;
 //   - two that are slower alone, those first whose times add up to the least, and if these do not
 //     fit, one to three that save memory.
 class NeighbourDescent {
