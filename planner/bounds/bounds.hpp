@@ -122,6 +122,7 @@ class BoundTable {
   void forget_layers();
 
  private:
+  friend class ChoiceBounds;  // choice_bounds.hpp
   using Counts = LayerCounts;  // most chunks are alike
   struct Shape {
     const CountedLayers* counted = nullptr;

@@ -1,17 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Bounds of all memory choices of a plan at once, from its layers without any saving
-// (choice_bytes.hpp).
+#include "planner/bounds/choice_bounds.hpp"
+
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <optional>
 
 #include "core/program/compile_stage.hpp"
-#include "planner/bounds/bounds.hpp"
-#include "planner/bounds/choice_bytes.hpp"
 #include "planner/space/runtime_rules.hpp"
 #include "simulator/stage_memory.hpp"
 #include "simulator/step_timeline.hpp"
@@ -144,66 +140,102 @@ double BoundTable::passes_of_chunk(const Plan& plan) const {
   return plan.schedule == PipelineSchedule::dualpipe ? microbatches / 2 : microbatches;
 }
 
+ChoiceBounds::ChoiceBounds(BoundTable& table, const Plan& plan, const Schedule& order,
+                           const ChoiceWays& ways, Seconds cutoff)
+    : table_(table),
+      plan_(plan),
+      ways_(ways),
+      ordered_(in_order(plan)),
+      parts_(table.estimator_.parts(ordered_)),
+      shape_(table.shape_of(parts_, ordered_)),
+      layers_(&table.layers_of(parts_, ordered_, BoundScope::family, 0, compiled_)),
+      times_([&] {
+        const int clock = table.highest_clock(plan, shape_, *layers_, cutoff);
+        const bool slows = clock < kClockSteps;
+        if (slows) {
+          layers_ = &table.layers_of(parts_, ordered_, BoundScope::family, clock, compiled_);
+        }
+        ChoiceTimes times = table.times_of_choices(
+            plan,
+            {.shape = shape_, .layers = *layers_, .host = &ordered_.cuda_graph,
+             .near = {.cutoff = cutoff, .step = {}}},
+            parts_, ways, table.savings_of_layers(parts_, *shape_.counted));
+        if (slows) times.most = Seconds(std::nextafter(cutoff.base(), 2 * cutoff.base()));
+        return times;
+      }()),
+      bytes_(times_.chunks, ways),
+      held_(table.held_kinds(order, shape_)),
+      rest_(table.rest_of_stages(plan, table.held_of(order), shape_, *layers_)),
+      beside_(table.outside(plan)),
+      without_sending_(ways.recompute.size() * kStatePlaces, Seconds(-1)) {}
+
+const ChoiceBounds::Place& ChoiceBounds::place_of(StatePlace state) {
+  std::optional<Place>& place = places_[static_cast<std::size_t>(state)];
+  if (place) return *place;
+  place.emplace(plan_);
+  put_state(state, place->plan);
+  if (refused_cpu_step(table_.runtime_, place->plan) != nullptr) {
+    place->never = kStepRefused;
+    return *place;
+  }
+  place->state = table_.state_of_stages(place->plan, plan_.sharding, shape_, *layers_);
+  const StepTail& tail = table_.tail_of(place->plan, parts_, shape_, *layers_);
+  if (!table_.host_holds(place->plan, tail)) place->never = kHostIsFull;
+  return *place;
+}
+
+std::int64_t ChoiceBounds::never(StatePlace state) { return place_of(state).never; }
+
+void ChoiceBounds::set(const ChoiceWays::Choice& choice) {
+  choice_ = &choice;
+  bytes_.set(choice);
+}
+
+double ChoiceBounds::bytes_of(std::size_t stage, const Place& place,
+                              const std::vector<double>& kept_by_kind) const {
+  double kept = 0;
+  for (const std::vector<double>& moment : held_[stage]) {
+    kept = std::max(kept, std::inner_product(moment.begin(), moment.end(), kept_by_kind.begin(),
+                                             0.0));
+  }
+  const BoundTable::StageRest& rest = rest_[stage];
+  return place.state[stage].kept + rest.kept + rest.graphs +
+         std::max(kept + rest.beside, place.state[stage].reloaded);
+}
+
+std::int64_t ChoiceBounds::bytes_of_stage(std::size_t stage) {
+  const Place& place = place_of(choice_->state);
+  if (place.never > 0) return place.never;
+  return static_cast<std::int64_t>(bytes_of(stage, place, bytes_.kept())) + beside_;
+}
+
+std::int64_t ChoiceBounds::bytes(std::int64_t usable) {
+  const Place& place = place_of(choice_->state);
+  const auto room = static_cast<double>(usable - beside_);
+  const std::vector<double>& kept = bytes_.kept();
+  double most = 0;
+  for (std::size_t s = 0; s < held_.size() && most <= room; ++s) {
+    most = std::max(most, bytes_of(s, place, kept));
+  }
+  return static_cast<std::int64_t>(most) + beside_;
+}
+
+Seconds ChoiceBounds::step() { return times_.step(*choice_, &bytes_.copies()); }
+
+Seconds ChoiceBounds::step_of_stage(std::size_t stage) {
+  return times_.step_of_stage(stage, *choice_, bytes_.copies());
+}
+
+Seconds ChoiceBounds::step_without_sending(const ChoiceWays::Choice& choice) {
+  Seconds& step = without_sending_[way_of(choice)];
+  if (step < Seconds{}) step = times_.step(choice, nullptr);
+  return step;
+}
+
 BoundsByChoice BoundTable::by_choice(const Plan& plan, const Schedule& order,
                                      const ChoiceWays& ways, std::int64_t usable,
                                      Seconds cutoff) {
-  const Plan ordered = in_order(plan);
-  const PlanParts parts = estimator_.parts(ordered);
-  const Shape& shape = shape_of(parts, ordered);
-  CompiledLayers compiled;
-  const Layers& burst = layers_of(parts, ordered, BoundScope::family, 0, compiled);
-  const int clock = highest_clock(plan, shape, burst, cutoff);
-  const bool slows = clock < kClockSteps;
-  const Layers& layers =
-      slows ? layers_of(parts, ordered, BoundScope::family, clock, compiled) : burst;
-  const Sources from{.shape = shape, .layers = layers, .host = &ordered.cuda_graph,
-                     .near = {.cutoff = cutoff, .step = {}}};
-  ChoiceTimes times = times_of_choices(plan, from, parts, ways,
-                                       savings_of_layers(parts, *shape.counted));
-  if (slows) times.most = Seconds(std::nextafter(cutoff.base(), 2 * cutoff.base()));
-  const auto held = held_kinds(order, shape);
-  const std::int64_t beside = outside(plan);
-  const auto room = static_cast<double>(usable - beside);
-  // Of the plan that gives up nothing. What one gives up comes back before its backward pass, and
-  // adds to it.
-  const std::vector<StageRest> rest = rest_of_stages(plan, held_of(order), shape, layers);
-
-  struct Place {
-    Plan plan;
-    std::vector<StateBytes> state;  // by stage
-    std::int64_t never = 0;  // kHostIsFull, kStepRefused
-  };
-  std::array<std::optional<Place>, kStatePlaces> places;  // by StatePlace
-  const auto place_of = [&](StatePlace state) -> const Place& {
-    std::optional<Place>& place = places[static_cast<std::size_t>(state)];
-    if (place) return *place;
-    place.emplace(plan);
-    put_state(state, place->plan);
-    if (refused_cpu_step(runtime_, place->plan) != nullptr) {
-      place->never = kStepRefused;
-      return *place;
-    }
-    place->state = state_of_stages(place->plan, plan.sharding, shape, layers);
-    const StepTail& tail = tail_of(place->plan, parts, shape, layers);
-    if (!host_holds(place->plan, tail)) place->never = kHostIsFull;
-    return *place;
-  };
-  ChoiceBytes bytes(times.chunks, ways);
-  // Of the choice in `bytes`, until one stage has not the room.
-  const auto most_of = [&](const Place& place) {
-    const std::vector<double>& kept_by_kind = bytes.kept();
-    double most = 0;
-    for (std::size_t s = 0; s < held.size() && most <= room; ++s) {
-      double kept = 0;
-      for (const std::vector<double>& moment : held[s]) {
-        kept = std::max(kept, std::inner_product(moment.begin(), moment.end(),
-                                                 kept_by_kind.begin(), 0.0));
-      }
-      most = std::max(most, place.state[s].kept + rest[s].kept + rest[s].graphs +
-                                std::max(kept + rest[s].beside, place.state[s].reloaded));
-    }
-    return most;
-  };
+  ChoiceBounds of(*this, plan, order, ways, cutoff);
   BoundsByChoice bounds(ways.choices.size());
   constexpr BoundsByChoice::Index kNone = BoundsByChoice::kNone;
   // By place, by way to recompute and place, and by ChoiceWays::Choice::most.
@@ -215,30 +247,22 @@ BoundsByChoice BoundTable::by_choice(const Plan& plan, const Schedule& order,
     if (index == kNone) index = bounds.add(value);
     return index;
   };
-  // Of what the choice recomputes, without what it sends. Negative: not asked for yet.
-  std::vector<Seconds> recomputing(too_slow.size(), Seconds(-1));
-  const auto without_sending = [&](const ChoiceWays::Choice& choice) {
-    Seconds& step = recomputing[way_of(choice)];
-    if (step < Seconds{}) step = times.step(choice, nullptr);
-    return step;
-  };
   const auto look_at = [&](std::size_t c) {
     if (bounds.has(c)) return;
     const ChoiceWays::Choice& choice = ways.choices[c];
-    const Place& place = place_of(choice.state);
-    bytes.set(choice);
+    of.set(choice);
     PlanBounds of_choice;
-    if (!choice.by_stage) of_choice.peak_bytes = static_cast<std::int64_t>(most_of(place)) + beside;
+    if (!choice.by_stage) of_choice.peak_bytes = of.bytes(usable);
     if (of_choice.peak_bytes <= usable) {
-      of_choice.step = times.step(choice, &bytes.copies());
+      of_choice.step = of.step();
     } else if (ways.offload[choice.offload].modules == 0) {
-      of_choice.step = without_sending(choice);  // also of those below it, which send something
+      of_choice.step = of.step_without_sending(choice);  // also of those below it, which send
     }
     bounds.set(c, bounds.add(of_choice));
   };
   for (std::size_t c = 0; c < ways.choices.size(); ++c) {
     const ChoiceWays::Choice& choice = ways.choices[c];
-    if (const std::int64_t peak = place_of(choice.state).never; peak > 0) {
+    if (const std::int64_t peak = of.never(choice.state); peak > 0) {
       bounds.set(c, once(never[static_cast<std::size_t>(choice.state)], {{}, peak}));
       continue;
     }
@@ -250,11 +274,12 @@ BoundsByChoice BoundTable::by_choice(const Plan& plan, const Schedule& order,
         continue;
       }
     }
-    if (choice.most >= 0 && without_sending(choice) > cutoff) {
-      bounds.set(c, once(too_slow[way_of(choice)], {without_sending(choice), kUnknownPeak}));
-      continue;
-    }
     if (choice.most >= 0) {
+      const Seconds least = of.step_without_sending(choice);
+      if (least > cutoff) {
+        bounds.set(c, once(too_slow[way_of(choice)], {least, kUnknownPeak}));
+        continue;
+      }
       const auto most = static_cast<std::size_t>(choice.most);
       look_at(most);
       if (const std::int64_t peak = bounds[most].peak_bytes; peak > usable) {

@@ -26,6 +26,9 @@ struct ChoiceTimes {
   // `copies`: of what is sent, by kind of chunk (ChoiceBytes::copies); null: nothing is sent. The
   // choice's place of the optimizer's state must have its `ends`.
   [[nodiscard]] Seconds step(const ChoiceWays::Choice&, const std::vector<Seconds>* copies) const;
+  // The step where this stage has the choice, whatever the other stages have.
+  [[nodiscard]] Seconds step_of_stage(std::size_t stage, const ChoiceWays::Choice&,
+                                      const std::vector<Seconds>& copies) const;
 
   ChunkTables chunks;
   std::vector<Stage> stages;
@@ -38,6 +41,12 @@ struct ChoiceTimes {
   double excess = 0, share = 1;
   Seconds overhead;
   Seconds most;  // no step is said to take longer: just above the cutoff of a lower clock
+
+ private:
+  // From the start of the step until the first stage can be done after this one.
+  [[nodiscard]] Seconds end_after(std::size_t stage, const ChoiceWays::Choice&,
+                                  const std::vector<Seconds>* copies) const;
+  [[nodiscard]] Seconds step_of(StatePlace, const std::vector<Seconds>& done) const;
 };
 
 }  // namespace pleat

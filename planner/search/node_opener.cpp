@@ -264,7 +264,7 @@ Opened NodeOpener::refine_setting(const Node& node, Seconds cutoff) {
 
 // The plan of each group of microbatches. Choices below are tried for those that do not fit.
 Opened NodeOpener::price(const Node& node, Seconds cutoff) {
-  if (tree_.by_stage(node)) return price_by_stage(node);
+  if (tree_.by_stage(node)) return price_by_stage(node, cutoff);
   Opened opened;
   const std::int64_t below = tree_.memory.plans_below(node.memory) - 1;
   Node unfit = node;  // those that follow one another; no plan that gives up more is faster
@@ -334,12 +334,18 @@ Priced NodeOpener::price_one(const Node& node) {
   return with_estimate(node, std::move(estimate));
 }
 
-Opened NodeOpener::price_by_stage(const Node& node) {
+Opened NodeOpener::price_by_stage(const Node& node, Seconds cutoff) {
   Opened opened;
   for (std::int32_t i = 0; i < node.meshes; ++i) {
-    const Node one = of_one_mesh(node, node.mesh + i);
-    ChosenByStage chosen = choose_by_stage(tree_, estimator_, one, usable_, host_, gpus_per_node_);
+    Node one = of_one_mesh(node, node.mesh + i);
+    ChosenByStage chosen = choose_by_stage(tree_, estimator_, bounds_, one, cutoff, usable_, host_,
+                                           gpus_per_node_);
     opened.cut = opened.cut || chosen.cut;
+    if (!chosen.fits && chosen.rule == nullptr) {
+      one.bound = std::max(one.bound, chosen.least);
+      opened.children.push_back(one);
+      continue;
+    }
     if (!chosen.fits) {
       if (chosen.rule == std::string_view("memory")) opened.note_peak(chosen.least_peak);
       opened.rejected.push_back({chosen.rule, 1});

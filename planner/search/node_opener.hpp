@@ -49,7 +49,7 @@ class NodeOpener {
   Opened open_family(const Node&, Seconds cutoff);
   Opened refine_setting(const Node&, Seconds cutoff);
   Opened price(const Node&, Seconds cutoff);
-  Opened price_by_stage(const Node&);
+  Opened price_by_stage(const Node&, Seconds cutoff);
   [[nodiscard]] Priced with_estimate(const Node&, StepEstimate) const;
 
   class RoughBytes;

@@ -3,10 +3,15 @@
 #include "planner/search/stage_choice.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <limits>
 #include <numeric>
 
+#include "core/program/compile_stage.hpp"
+#include "planner/bounds/choice_bounds.hpp"
 #include "planner/bounds/stage_rows.hpp"
+#include "planner/search/node_bounds.hpp"
 #include "simulator/layer_library.hpp"
 #include "simulator/stage_memory.hpp"
 #include "simulator/step_timeline.hpp"
@@ -29,19 +34,23 @@ bool no_worse(const Option& a, const Option& b) {
 
 class Chooser {
  public:
-  Chooser(const PlanTree& tree, const Estimator& estimator, const Node& node, std::int64_t usable,
-          std::int64_t host, int gpus_per_node)
+  Chooser(const PlanTree& tree, const Estimator& estimator, BoundTable& bounds, const Node& node,
+          Seconds cutoff, std::int64_t usable, std::int64_t host, int gpus_per_node)
       : tree_(tree),
         estimator_(estimator),
         node_(node),
         usable_(usable),
         host_(host),
         gpus_per_node_(gpus_per_node),
+        cutoff_(cutoff),
+        plain_(plain_plan(tree, node)),
+        bounds_(bounds, plain_, schedule_of(plain_, tree.problem.workload), tree.ways, cutoff),
         plan_(tree.plan_of(node)),
         state_(tree.choices[static_cast<std::size_t>(node.memory)].state),
         stages_(static_cast<std::size_t>(plan_.attention.pp)),
         options_(stages_),
-        least_peak_(stages_, std::numeric_limits<std::int64_t>::max()) {}
+        least_peak_(stages_, std::numeric_limits<std::int64_t>::max()),
+        too_slow_(stages_, kAnyTime) {}
 
   ChosenByStage run() {
     std::vector<std::size_t> all(stages_);
@@ -52,8 +61,11 @@ class Chooser {
     collect(static_cast<std::int16_t>(plain - tree_.choices.begin()), all);
     ChosenByStage found;
     found.least_peak = *std::ranges::max_element(least_peak_);
-    if (std::ranges::any_of(options_, [](const auto& of) { return of.empty(); })) {
-      found.rule = "memory";
+    for (std::size_t s = 0; s < stages_; ++s) {
+      if (options_[s].empty()) found.least = std::max(found.least, too_slow_[s]);
+    }
+    if (found.least > Seconds(0)) {  // a stage has no choice
+      if (std::isinf(found.least.base())) found.rule = "memory";
       return found;
     }
     std::vector<std::vector<Option>> every = options_;
@@ -73,10 +85,31 @@ class Chooser {
   }
 
  private:
-  // Collects the choices that fit on `stages`: this one, or where it does not fit those below it.
-  void collect(std::int16_t choice, const std::vector<std::size_t>& stages) {
-    std::vector<std::size_t> rest;
-    if (valid(choice)) {
+  static Plan plain_plan(const PlanTree& tree, Node node) {
+    node.memory = 0;
+    return tree.plan_of(node);
+  }
+
+  // Collects the choices that fit on `stages`: this one, or where it does not fit those below it,
+  // which are no faster.
+  void collect(std::int16_t choice, const std::vector<std::size_t>& asked) {
+    std::vector<std::size_t> stages, rest;
+    bounds_.set(tree_.ways.choices[static_cast<std::size_t>(choice)]);
+    for (const std::size_t s : asked) {
+      if (const Seconds least = bounds_.step_of_stage(s); least > cutoff_) {
+        too_slow_[s] = std::min(too_slow_[s], least);
+      } else if (const std::int64_t peak = bounds_.bytes_of_stage(s); peak > usable_) {
+        least_peak_[s] = std::min(least_peak_[s], peak);
+        rest.push_back(s);
+      } else {
+        stages.push_back(s);
+      }
+    }
+    if (!stages.empty() && !valid(choice)) {
+      std::ranges::move(stages, std::back_inserter(rest));
+      stages.clear();
+    }
+    if (!stages.empty()) {
       const PlanStages known = estimator_.stages(plan_);
       estimator_.parts(plan_).library->forget(true);  // its records are what counts
       const Problem& p = tree_.problem;
@@ -93,8 +126,6 @@ class Chooser {
           options_[s].push_back({choice, stage_row(record, *known.table), memory});
         }
       }
-    } else {
-      rest = stages;
     }
     if (rest.empty()) return;
     for (const std::int16_t below : tree_.memory.below(choice)) {
@@ -209,11 +240,15 @@ class Chooser {
   const Node& node_;
   std::int64_t usable_, host_;
   int gpus_per_node_;
+  Seconds cutoff_;
+  const Plan plain_;     // gives up nothing
+  ChoiceBounds bounds_;  // of its choices
   Plan plan_;
   StatePlace state_;
   std::size_t stages_;
   std::vector<std::vector<Option>> options_;  // by stage
   std::vector<std::int64_t> least_peak_;      // by stage
+  std::vector<Seconds> too_slow_;  // by stage: the least of choices that are above the cutoff
   std::optional<RowTimer> timer_;
   std::vector<StageRow> least_;                    // by stage
   bool bounded_ = true;                       // least_ bounds every option
@@ -225,9 +260,10 @@ class Chooser {
 
 }  // namespace
 
-ChosenByStage choose_by_stage(const PlanTree& tree, const Estimator& estimator, const Node& node,
-                              std::int64_t usable, std::int64_t host, int gpus_per_node) {
-  return Chooser(tree, estimator, node, usable, host, gpus_per_node).run();
+ChosenByStage choose_by_stage(const PlanTree& tree, const Estimator& estimator, BoundTable& bounds,
+                              const Node& node, Seconds cutoff, std::int64_t usable,
+                              std::int64_t host, int gpus_per_node) {
+  return Chooser(tree, estimator, bounds, node, cutoff, usable, host, gpus_per_node).run();
 }
 
 }  // namespace pleat

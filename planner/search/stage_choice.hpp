@@ -7,9 +7,11 @@
 // step operation gets longer. So a choice can be dropped if it does not fit, or if another one is
 // no worse in every slot, every step operation and host memory. Mostly one choice is left for a
 // stage. The combinations of what is left are searched depth first; the bound takes the smallest of
-// each entry for the stages not yet decided.
+// each entry for the stages not yet decided. Choices that cannot fit a stage, or with which no plan
+// is within the cutoff, are left out by bounds (bounds/choice_bounds.hpp) before they are priced.
 #pragma once
 
+#include "planner/bounds/bounds.hpp"
 #include "planner/space/plan_tree.hpp"
 #include "simulator/estimator.hpp"
 
@@ -17,7 +19,10 @@ namespace pleat {
 
 struct ChosenByStage {
   bool fits = false;  // a combination fits that is better than the same choice for all stages
-  const char* rule = nullptr;       // if not, why: "memory", "host-memory" or "no-effect"
+  // If not, why: "memory", "host-memory" or "no-effect"; null: every combination takes `least` at
+  // least, which is above the cutoff.
+  const char* rule = nullptr;
+  Seconds least = {};
   std::int64_t least_peak = 0;      // with "memory": bytes that the fullest stage needs at least
   std::vector<StageOverride>
       stages;  // relative to the plan without recompute and offload of activations
@@ -27,8 +32,8 @@ struct ChosenByStage {
 // For the mesh and setting of `node`, whose memory choice is by stage. Like the search, it does not
 // try a choice for a stage that fits with less (MemoryTree::below). Steps are compared at the burst
 // clock. `usable` is bytes of a GPU, `host` bytes of a node (0: unlimited).
-[[nodiscard]] ChosenByStage choose_by_stage(const PlanTree&, const Estimator&, const Node& node,
-                                            std::int64_t usable, std::int64_t host,
-                                            int gpus_per_node);
+[[nodiscard]] ChosenByStage choose_by_stage(const PlanTree&, const Estimator&, BoundTable&,
+                                            const Node& node, Seconds cutoff, std::int64_t usable,
+                                            std::int64_t host, int gpus_per_node);
 
 }  // namespace pleat
