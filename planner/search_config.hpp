@@ -83,7 +83,8 @@ struct SearchConfig {
   PagedStash paged_stash;
   bool recompute = true;        // may choose recompute modules
   bool offload = true;          // may keep activations and optimizer state in host memory
-  // Whether the optimizer state may lie in host memory while the GPU makes the step; empty: no.
+  // Whether the optimizer state may lie in host memory while the GPU makes the step; empty: no, but
+  // for changes of the best plans of the runtime Pleat.
   // Megatron-LM does this on its dev branch, not on main (pull requests 2760 and 2811).
   Pinned<bool> optimizer_offload;
   // Whether the state lies there and the CPU makes the step. Not both.

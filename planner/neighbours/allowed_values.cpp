@@ -126,7 +126,10 @@ bool allows_layers(const SearchConfig& c, const Plan& p) {
 bool allows_state(const SearchConfig& c, const Plan& p) {
   const OptimizerPlan& o = p.optimizer;
   if (c.optimizer_offload.only(true)) return o.state_offload == 1 && o.cpu_offload == 0;
-  if (o.state_offload > 0 && !in(c.optimizer_offload.values, true)) return false;
+  // Searches of Megatron's plans have it only if it is asked for: its main branch has it not.
+  const bool comes_back = c.optimizer_offload.empty() ? c.runtime == Runtime::pleat && c.offload
+                                                      : in(c.optimizer_offload.values, true);
+  if (o.state_offload > 0 && !comes_back) return false;
   if (c.cpu_optimizer) return o.cpu_offload == (*c.cpu_optimizer ? 1 : 0);
   return o.cpu_offload == 0 || c.offload;
 }

@@ -80,8 +80,16 @@ class NeighbourSearch {
     if (faster && best.plan.attention.pp > 1 && config_.pin<"layout">().empty()) {
       FoundLayout last = best_layout_of(best);
       every = last.every;
+      const bool other = last.best.plan != best.plan;
       best = std::move(last.best);
       found.push_back(best);
+      if (other) {  // it may leave more memory
+        allow(std::max<std::int64_t>(1, config_.neighbours / kShareOfOthers));
+        Candidate end = descend(best, {});
+        every = every && end.plan == best.plan;
+        best = std::move(end);
+        found.push_back(best);
+      }
     }
     tell(before, best);
     if (!found.empty()) list_anew(std::move(found), every);

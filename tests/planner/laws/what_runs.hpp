@@ -30,6 +30,10 @@ inline bool sms_measured(const Problem& on, const Plan& plan) {
 
 inline const char* missing_hardware(const Problem& on, const Plan& plan) {
   const auto& tiers = on.cluster.tiers;
+  if (const auto library = traits_of(plan.dispatcher).library;
+      library && on.cluster.lacks(*library)) {
+    return "a dispatcher's library";
+  }
   switch (traits_of(plan.dispatcher).needs) {
     case DispatcherNeeds::nothing:
       break;
