@@ -20,7 +20,7 @@
 namespace pleat {
 namespace {
 
-struct TextHash {  // not noexcept: as KeyHash
+struct TextHash {
   std::size_t operator()(std::string_view text) const {
     return std::hash<std::string_view>{}(text);
   }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/layer_library.hpp"
 
+#include <type_traits>
+
 #include "core/plan/numerics.hpp"
 #include "core/program/pipeline_order.hpp"
 
@@ -82,7 +84,8 @@ std::shared_ptr<const Price> LayerMemo::get(Layer& layer, ByClock<Price> Layer::
   auto made = std::make_shared<const Price>(make());
   const std::lock_guard lock(mutex_);
   if (auto found = known()) return found;
-  (layer.*price).push_back({clock, made});
+  const bool of_program = std::is_same_v<Price, PricedLayer>;
+  if (!of_program || layer.program) (layer.*price).push_back({clock, made});  // not yet forgotten
   return made;
 }
 

@@ -33,8 +33,6 @@ class NumberHash {
  private:
   std::uint64_t hash_ = 0x9E3779B97F4A7C15u;
 };
-// Hashes of keys are not noexcept: so libstdc++ keeps them in its tables, where it would otherwise
-// work them out again for every key that it passes.
 struct KeyHash {
   template <std::size_t N>
   std::size_t operator()(const NumberKey<N>& key) const {

@@ -104,7 +104,6 @@ class BoundTable {
   // overlap. Once the time is above `cutoff` it is not made tighter, and the bytes are left out.
   [[nodiscard]] PlanBounds family(const Plan&, Seconds cutoff);
   [[nodiscard]] std::int64_t peak_of_family(const Plan&);
-  [[nodiscard]] std::vector<std::int64_t> peaks_of_family(const Plan&);  // the bytes, by stage
   // The same of every memory choice, by choice. `plan` has the one that saves nothing, on the
   // device. Much cheaper than to ask for each, and less tight. The time only of those that fit
   // `usable` bytes, going by this; by stage the time alone. Bytes are those of `order`: the order

@@ -9,7 +9,6 @@
 #include <limits>
 #include <vector>
 
-#include "core/diagnostics.hpp"
 #include "core/quantity.hpp"
 
 namespace pleat {
@@ -25,18 +24,16 @@ inline constexpr std::int64_t kStepRefused = kHostIsFull - 1;
 
 class BoundsByChoice {
  public:
-  using Index = std::uint16_t;  // of a bound among the different ones
+  using Index = std::uint32_t;  // of a bound among the different ones
   static constexpr Index kNone = std::numeric_limits<Index>::max();
 
-  explicit BoundsByChoice(std::size_t choices) : of_(choices, kNone) {
-    PLEAT_ASSERT(choices < kNone);
-  }
+  explicit BoundsByChoice(std::size_t choices) : of_(choices, kNone) {}
   // The choice must have a bound.
   const PlanBounds& operator[](std::size_t choice) const { return different_[of_[choice]]; }
   [[nodiscard]] std::size_t choices() const { return of_.size(); }
   [[nodiscard]] const std::vector<PlanBounds>& different() const { return different_; }
   [[nodiscard]] std::size_t bytes() const {
-    return of_.size() * sizeof(Index) + different_.size() * sizeof(PlanBounds);
+    return of_.capacity() * sizeof(Index) + different_.capacity() * sizeof(PlanBounds);
   }
 
   [[nodiscard]] bool has(std::size_t choice) const { return of_[choice] != kNone; }

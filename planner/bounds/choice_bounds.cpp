@@ -144,7 +144,6 @@ ChoiceBounds::ChoiceBounds(BoundTable& table, const Plan& plan, const Schedule& 
                            const ChoiceWays& ways, Seconds cutoff)
     : table_(table),
       plan_(plan),
-      ways_(ways),
       ordered_(in_order(plan)),
       parts_(table.estimator_.parts(ordered_)),
       shape_(table.shape_of(parts_, ordered_)),

@@ -47,7 +47,6 @@ class ChoiceBounds {
 
   BoundTable& table_;
   const Plan& plan_;
-  const ChoiceWays& ways_;
   const Plan ordered_;
   const PlanParts parts_;
   const BoundTable::Shape& shape_;

@@ -178,16 +178,6 @@ std::int64_t BoundTable::peak(const Plan& plan, Sharding sharding, const Shape& 
       std::ranges::max(peaks(plan, sharding, shape, layers, share_saved)));
 }
 
-std::vector<std::int64_t> BoundTable::peaks_of_family(const Plan& plan) {
-  const PlanParts parts = estimator_.parts(in_order(plan));
-  const Layers& layers = layers_of(parts, in_order(plan), BoundScope::family);
-  std::vector<std::int64_t> bytes;
-  for (const double peak : own_peaks(plan, shape_of(parts, plan), layers)) {
-    bytes.push_back(static_cast<std::int64_t>(peak) + outside(plan));
-  }
-  return bytes;
-}
-
 std::vector<BoundTable::StateBytes> BoundTable::state_of_stages(const Plan& plan,
                                                                 Sharding sharding,
                                                                 const Shape& shape,

@@ -252,16 +252,20 @@ void NeighbourDescent::find_sets_beside_savers() {
 // is a little slower may be the fastest with another layout.
 void NeighbourDescent::find_sets_of_pipelines(const std::vector<Neighbour>& changed) {
   const auto least = static_cast<std::int64_t>(kLeastSaved * static_cast<double>(prices_.usable()));
-  std::vector<const Neighbour*> pipelines;
+  // `with_layouts`: those that a better layout may still make faster.
+  std::vector<const Neighbour*> with_layouts, others;
   for (const Neighbour& n : changed) {
     const bool layouts = n.plan.attention.pp > 1 && other_degrees_;
     const Seconds than = layouts ? value_ * kHopefulLayout : value_;
     const bool saves = gives_up_memory(n.plan) && n.peak < best_.estimate.peak_bytes() - least;
     if (n.bounded || (n.fits ? !saves : n.value >= than)) continue;
     const bool same = same_pipeline(n.plan, best_.plan) && n.plan.expert == best_.plan.expert;
-    if (!same && same_memory_choice(n.plan, best_.plan)) pipelines.push_back(&n);
+    if (!same && same_memory_choice(n.plan, best_.plan)) {
+      (layouts ? with_layouts : others).push_back(&n);
+    }
   }
-  find_sets_beside(std::move(pipelines), value_ * kHopefulLayout);
+  find_sets_beside(std::move(with_layouts), value_ * kHopefulLayout);
+  find_sets_beside(std::move(others), value_);
 }
 
 void NeighbourDescent::find_sets_beside(std::vector<const Neighbour*> changed, Seconds than) {

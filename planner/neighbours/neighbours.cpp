@@ -86,9 +86,11 @@ class NeighbourSearch {
       if (other) {  // it may leave more memory
         allow(std::max<std::int64_t>(1, config_.neighbours / kShareOfOthers));
         Candidate end = descend(best, {});
-        every = every && end.plan == best.plan;
-        best = std::move(end);
-        found.push_back(best);
+        if (value(end) < value(best)) {
+          every = false;
+          best = std::move(end);
+          found.push_back(best);
+        }
       }
     }
     tell(before, best);

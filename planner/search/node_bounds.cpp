@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "core/program/compile_stage.hpp"
+#include "planner/bounds/choice_bounds.hpp"
 
 namespace pleat {
 namespace {
@@ -205,17 +206,21 @@ std::int64_t NodeBounds::least_of_family(const Node& family, Seconds cutoff) {
 
 // The least bytes where stages may choose for themselves: each has the choice that needs the least.
 std::int64_t NodeBounds::least_of_stages(const Node& family) {
-  std::vector<std::int64_t> least;
   Node node = family;
-  for (std::size_t m = 0; m < tree_.choices.size(); ++m) {
-    node.memory = static_cast<std::int16_t>(m);
-    if (tree_.by_stage(node)) continue;
-    const std::vector<std::int64_t> peaks = bounds_.peaks_of_family(tree_.plan_of(node));
-    if (least.empty()) least = peaks;
-    for (std::size_t s = 0; s < peaks.size(); ++s) least[s] = std::min(least[s], peaks[s]);
-    if (*std::ranges::max_element(least) <= usable_) break;
+  node.memory = 0;
+  const Plan plain = tree_.plan_of(node);
+  ChoiceBounds bounds(bounds_, plain, schedule_of(plain, tree_.problem.workload), tree_.ways,
+                      kAnyTime);
+  std::vector<std::int64_t> least(static_cast<std::size_t>(plain.attention.pp), kNoPeak);
+  for (const ChoiceWays::Choice& choice : tree_.ways.choices) {
+    if (choice.by_stage) continue;
+    bounds.set(choice);
+    for (std::size_t s = 0; s < least.size(); ++s) {
+      least[s] = std::min(least[s], bounds.bytes_of_stage(s));
+    }
+    if (std::ranges::max(least) <= usable_) break;
   }
-  return *std::ranges::max_element(least);
+  return std::ranges::max(least);
 }
 
 // A larger group has more slots that are not paired, so none of the groups has the smallest bound.

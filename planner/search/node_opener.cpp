@@ -341,9 +341,12 @@ Opened NodeOpener::price_by_stage(const Node& node, Seconds cutoff) {
     ChosenByStage chosen = choose_by_stage(tree_, estimator_, bounds_, one, cutoff, usable_, host_,
                                            gpus_per_node_);
     opened.cut = opened.cut || chosen.cut;
-    if (!chosen.fits && chosen.rule == nullptr) {
-      one.bound = std::max(one.bound, chosen.least);
+    const auto wait_for_cutoff = [&](Seconds least) {  // which may rise again
+      one.bound = std::max(one.bound, least);
       opened.children.push_back(one);
+    };
+    if (!chosen.fits && chosen.rule == nullptr) {
+      wait_for_cutoff(chosen.left_out);
       continue;
     }
     if (!chosen.fits) {
@@ -353,7 +356,12 @@ Opened NodeOpener::price_by_stage(const Node& node, Seconds cutoff) {
     }
     Plan plan = tree_.plan_of(one);
     plan.stages = std::move(chosen.stages);
-    Priced& priced = opened.priced.emplace_back(one, estimator_(plan));
+    StepEstimate estimate = estimator_(plan);
+    if (estimate.step > cutoff && std::isfinite(chosen.left_out.base())) {
+      wait_for_cutoff(std::min(chosen.left_out, estimate.step));
+      continue;
+    }
+    Priced& priced = opened.priced.emplace_back(one, std::move(estimate));
     priced.fits = true;
     priced.stages = std::move(plan.stages);
   }

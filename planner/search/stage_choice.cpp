@@ -61,21 +61,22 @@ class Chooser {
     collect(static_cast<std::int16_t>(plain - tree_.choices.begin()), all);
     ChosenByStage found;
     found.least_peak = *std::ranges::max_element(least_peak_);
+    found.left_out = *std::ranges::min_element(too_slow_);
     for (std::size_t s = 0; s < stages_; ++s) {
-      if (options_[s].empty()) found.least = std::max(found.least, too_slow_[s]);
+      if (!options_[s].empty()) continue;
+      if (std::isinf(too_slow_[s].base())) found.rule = "memory";
+      found.left_out = std::max(found.left_out, too_slow_[s]);
     }
-    if (found.least > Seconds(0)) {  // a stage has no choice
-      if (std::isinf(found.least.base())) found.rule = "memory";
-      return found;
-    }
+    if (std::ranges::any_of(options_, [](const auto& of) { return of.empty(); })) return found;
     std::vector<std::vector<Option>> every = options_;
     for (auto& of : options_) drop_slower(of);
     bound_rest();
     descend(0);
+    const bool none_left_out = std::isinf(found.left_out.base());
     if (chosen_.empty()) {
-      found.rule = "host-memory";
+      if (none_left_out) found.rule = "host-memory";
     } else if (uniform_is_as_fast(every)) {
-      found.rule = "no-effect";
+      if (none_left_out) found.rule = "no-effect";
     } else {
       found.fits = true;
       found.stages = overrides();

@@ -11,6 +11,8 @@
 // is within the cutoff, are left out by bounds (bounds/choice_bounds.hpp) before they are priced.
 #pragma once
 
+#include <limits>
+
 #include "planner/bounds/bounds.hpp"
 #include "planner/space/plan_tree.hpp"
 #include "simulator/estimator.hpp"
@@ -19,10 +21,12 @@ namespace pleat {
 
 struct ChosenByStage {
   bool fits = false;  // a combination fits that is better than the same choice for all stages
-  // If not, why: "memory", "host-memory" or "no-effect"; null: every combination takes `least` at
-  // least, which is above the cutoff.
+  // If not, why: "memory", "host-memory" or "no-effect"; null: what fits takes `left_out` at least,
+  // which is above the cutoff.
   const char* rule = nullptr;
-  Seconds least = {};
+  // What combinations with a choice that was left out for its time take at least. Infinite: none
+  // was left out.
+  Seconds left_out{std::numeric_limits<double>::infinity()};
   std::int64_t least_peak = 0;      // with "memory": bytes that the fullest stage needs at least
   std::vector<StageOverride>
       stages;  // relative to the plan without recompute and offload of activations
