@@ -23,7 +23,7 @@ constexpr std::size_t kSlowPairs = 200;
 constexpr std::size_t kExchanges = 150;
 constexpr double kLeastSaved = 0.002;   // of a GPU's memory; what saves less lets nothing else fit
 constexpr std::size_t kSavers = 12;     // changes that save memory
-constexpr std::size_t kSetsOfSaver = 24;
+constexpr std::size_t kSetsOfSaver = 24, kSetsOfPipeline = 12;
 constexpr std::size_t kMemorySets = 128;  // of those with the smallest bounds
 constexpr int kMostLooks = 3;             // at all of them, one after the other
 
@@ -245,7 +245,7 @@ void NeighbourDescent::find_sets_beside_savers() {
     if (n.bounded || !n.fits || n.peak > best_.estimate.peak_bytes() - least) continue;
     if (same_memory_choice(n.plan, best_.plan)) savers.push_back(&n);
   }
-  find_sets_beside(std::move(savers), value_);
+  find_sets_beside(std::move(savers), value_, kSetsOfSaver);
 }
 
 // Other pipelines that do not fit with what is given up now, and those that fit with less. One that
@@ -264,17 +264,18 @@ void NeighbourDescent::find_sets_of_pipelines(const std::vector<Neighbour>& chan
       (layouts ? with_layouts : others).push_back(&n);
     }
   }
-  find_sets_beside(std::move(with_layouts), value_ * kHopefulLayout);
-  find_sets_beside(std::move(others), value_);
+  find_sets_beside(std::move(with_layouts), value_ * kHopefulLayout, kSetsOfPipeline);
+  find_sets_beside(std::move(others), value_, kSetsOfPipeline);
 }
 
-void NeighbourDescent::find_sets_beside(std::vector<const Neighbour*> changed, Seconds than) {
+void NeighbourDescent::find_sets_beside(std::vector<const Neighbour*> changed, Seconds than,
+                                        std::size_t sets) {
   std::ranges::stable_sort(changed, {}, [](const Neighbour* n) { return n->value; });
   if (changed.size() > kSavers) changed.resize(kSavers);
   std::vector<Neighbour> found;
   for (const Neighbour* n : changed) {
     const Candidate with_change = prices_.candidate(n->plan);
-    for (Plan& plan : memory_.hopeful(with_change, than, prices_, kSetsOfSaver)) {
+    for (Plan& plan : memory_.hopeful(with_change, than, prices_, sets)) {
       if (!allows(problem_, config_, plan) || !legal_.legal(plan)) continue;
       found.emplace_back().plan = std::move(plan);
     }
