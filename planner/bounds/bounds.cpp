@@ -19,7 +19,7 @@ constexpr int kClockGrid = 8;
 
 constexpr PassOrder::Near kRoughly{.cutoff = Seconds(0), .step = {}};  // nothing dear
 
-constexpr std::size_t kLayersKept = 40'000;  // about 1 KB each
+constexpr std::size_t kLayersKept = 20'000;  // 1 to 2 KB each
 
 // Whether what runs beside takes no longer than all else in every layer: then a bound that counts
 // it instead is no tighter.

@@ -108,7 +108,7 @@ class NodeBounds {
   // BoundTable::family, by meshes, family, memory choice and cutoff.
   Recent<NumberKey<6>, PlanBounds, KeyHash> with_choice_{400'000};  // 50 MB
   // BoundTable::by_choice, by meshes, setting and cutoff.
-  Recent<NumberKey<5>, BoundsByChoice, KeyHash> by_choice_{32'000'000};  // bytes
+  Recent<NumberKey<5>, BoundsByChoice, KeyHash> by_choice_{20'000'000};  // bytes
   // BoundTable::times_of_choices, by the same.
   Recent<NumberKey<5>, std::vector<ChoiceTimes>, KeyHash> times_of_choices_{2'000};  // 20 MB
 };
