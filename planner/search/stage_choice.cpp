@@ -176,7 +176,10 @@ class Chooser {
   void descend(std::size_t stage) {
     if (timed_ > kMostSteps) return;
     if (stage == stages_) {
-      if (host_ > 0 && host_bytes() > host_) return;
+      if (host_ > 0 && host_bytes() > host_) {
+        ++timed_;  // counts as a step: there may be millions of them
+        return;
+      }
       const Seconds value = step();
       if (!chosen_.empty() && value >= best_) return;
       best_ = value;
