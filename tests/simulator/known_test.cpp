@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <functional>
+#include <memory>
 #include <set>
 #include <thread>
 #include <vector>

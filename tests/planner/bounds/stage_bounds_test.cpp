@@ -3,6 +3,9 @@
 // Bounds of a memory choice of one stage hold whatever the other stages choose.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "core/plan/constraints.hpp"
 #include "core/program/compile_stage.hpp"
 #include "planner/bounds/choice_bounds.hpp"

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "tests/planner/search/random_case.hpp"
 
 namespace pleat {
