@@ -34,6 +34,7 @@ constexpr std::array kOutcomes{
 
 // Rules that a plan must keep; what plans do that break them.
 constexpr std::array kRules{
+    CounterWords{"allgather-ranks", "gather tokens among more ranks than two"},
     CounterWords{"batch-divisible", "leave a GPU with part of a microbatch"},
     CounterWords{"capacity-dispatcher",
                  "pad experts to a capacity with a dispatcher that does not"},

@@ -42,7 +42,7 @@ bool allows_mesh(const SearchConfig& c, const Plan& p) {
                             : p.microbatch_group == 0);
 }
 
-// Numbers of SMs without a rate would seem to cost nothing (Setting::unmeasured_on).
+// Numbers of SMs without a rate would seem to cost nothing (Setting::exchanges_too_far_on).
 bool allows_sms(const Problem& problem, const SearchConfig& c, const Plan& p) {
   const auto& pin = c.pin<"dispatcher-sms">();
   if (!in(pin, 0) && !pin.empty() && is_fused(p.dispatcher)) {

@@ -38,8 +38,9 @@ template <class Visit>
 void NodeBounds::for_each_least_work(const Node& node, const Visit& visit) const {
   Plan plan = tree_.mesh_plan(node);
   const Setting& first = tree_.least_work.front();
+  const Mesh& mesh = tree_.mesh_of(node);
   for (const Setting& s : tree_.least_work) {
-    if (s.exchanges_as_another(tree_.mesh_of(node), first)) continue;
+    if (s.exchanges_as_another(mesh, first) || s.exchanges_too_far_on(mesh)) continue;
     tree_.put_least_work(s, plan);
     visit(plan);
   }

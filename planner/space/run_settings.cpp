@@ -38,6 +38,7 @@ std::vector<Dispatcher> dispatchers(const ModelSpec& model, const ClusterSpec& c
   const Dispatcher best = dispatcher_for(model, cluster);
   std::vector<Dispatcher> all{best};
   if (best != Dispatcher::alltoall) all.push_back(Dispatcher::alltoall);
+  if (model.moe) all.push_back(Dispatcher::allgather);
   if (!c.pin<"dispatcher">()) return all;
   // Fused ones (whose kernels permute the tokens) first: least_work relies on that.
   std::vector<Dispatcher> pinned = pinned_or(c.pin<"dispatcher">(), {});
@@ -96,6 +97,10 @@ int sets_within(int domain, const AttentionMapping& a, const ExpertMapping& e) {
   }
   return 1;
 }
+
+// Between two ranks nearly every token goes to the other one, so a gather sends no more than an
+// exchange and sorts less. Among more ranks it is tried where it is asked for.
+constexpr int kGatherWithin = 2;
 
 // The number of SMs is a choice for DeepEP only: NCCL takes what it takes, and HybridEP was
 // measured with one.
@@ -189,14 +194,14 @@ bool Setting::repeats_another(const Mesh& mesh, const Setting& alike) const {
          (replicas == 1 && mesh.expert.edp == 1 && sharding != alike.sharding);
 }
 
-bool Setting::unmeasured_on(const Mesh& mesh) const {
-  return sms != 0 && mesh.expert.ep * mesh.expert.etp > sms_within;
+bool Setting::exchanges_too_far_on(const Mesh& mesh) const {
+  return exchange_within != 0 && mesh.expert.ep * mesh.expert.etp > exchange_within;
 }
 
 const char* Setting::void_on(const Mesh& mesh) const {
   const AttentionMapping& a = mesh.attention;
   if (sharding > Sharding::zero1 && a.pp > 1) return "sharding-pipeline";
-  if (unmeasured_on(mesh)) return "dispatcher-sms";
+  if (exchanges_too_far_on(mesh)) return sms != 0 ? "dispatcher-sms" : "allgather-ranks";
   if (cp_a2a > 0 && (cp_a2a >= a.cp || a.cp % cp_a2a != 0)) return "cp-groups";
   return nullptr;
 }
@@ -217,13 +222,20 @@ std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster
   const Pinned<int>& sms_pin = config.pin<"dispatcher-sms">();
   const bool pinned = std::ranges::find(sms_pin, 0) == sms_pin.end();
   const bool one_domain = cluster.tiers.empty() || cluster.tiers.front().size == 0;
-  const int within = pinned || one_domain ? config.gpus : cluster.tiers.front().size;
+  const int measured = pinned || one_domain ? config.gpus : cluster.tiers.front().size;
+  const auto within = [&](Dispatcher dispatcher, int sms) {
+    if (sms != 0) return measured;
+    const bool gathers = traits_of(dispatcher).gathers_tokens;
+    return gathers && !config.pin<"dispatcher">() ? kGatherWithin : 0;
+  };
   const std::vector<OverlapFlags> flags = overlaps(model, config);
   const std::vector<bool> tiles = tile_overlaps(model, config);
   const std::vector<TriedValues> others = tried_values(model, config);
   std::vector<Setting> all;
   const auto add_overlaps = [&](Setting s) {
+    const bool overlaps = traits_of(s.dispatcher).overlaps || config.pin<"dispatcher">();
     for (const OverlapFlags& overlap : flags) {
+      if (!overlaps && (overlap.expert_parallel || overlap.shared_expert)) continue;
       const bool tile = s.overlap.tile_level;
       s.overlap = overlap;
       s.overlap.tile_level = tile;
@@ -253,7 +265,7 @@ std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster
                  .graph = graph,
                  .shard_domain = domain,
                  .sms = sms,
-                 .sms_within = within,
+                 .exchange_within = within(dispatcher, sms),
                  .overlap = {},
                  .tried = {},
                  .stash = config.paged_stash});
@@ -328,7 +340,9 @@ std::vector<NotTried> not_tried(const ModelSpec& model, const ClusterSpec& clust
     } else if (traits.fused && is_fused(usual)) {
       why = fmt::format("{} is usual in NVLink domains of this size; ", name_of(usual)) + why;
     }
-    list.push_back({fmt::format("dispatcher {}", name_of(other)),
+    const std::string far =
+        traits.gathers_tokens ? fmt::format(" among more than {} ranks", kGatherWithin) : "";
+    list.push_back({fmt::format("dispatcher {}{}", name_of(other), far),
                     fmt::format(fmt::runtime(why), name_of(other))});
   }
   const bool narrow = std::ranges::any_of(config.numerics, [](const Numerics& n) {
@@ -364,6 +378,8 @@ std::vector<Setting> least_work(const std::vector<Setting>& all, Runtime runtime
     tiles = tiles || s.overlap.tile_level;
     Setting one = first;
     one.dispatcher = s.dispatcher;
+    one.sms = s.sms;
+    one.exchange_within = s.exchange_within;
     one.tried = s.tried.timed_as(first.tried);
     // Fused dispatchers come first; they sort and copy less.
     const bool undercut = s.dispatcher == Dispatcher::alltoall && is_fused(first.dispatcher);

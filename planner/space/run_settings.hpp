@@ -25,7 +25,7 @@ struct Setting {
   int cp_a2a = 0;        // a2a_p2p: ranks of a group that exchanges heads
   int shard_domain = 0;  // ranks that one set of shards lies within; 0: all
   int sms = 0;           // Plan::dispatcher_sms
-  int sms_within = 0;    // largest expert exchange, in ranks, that `sms` was measured for
+  int exchange_within = 0;  // most ranks (ETP x EP) of an exchange that this is tried for; 0: any
   OverlapFlags overlap;
   TriedValues tried;
   PagedStash stash;
@@ -39,9 +39,10 @@ struct Setting {
   // Whether the mesh makes no use of the kind of CP, the dispatcher or its SMs, so that `first`,
   // the first of all settings, exchanges in the same way.
   [[nodiscard]] bool exchanges_as_another(const Mesh&, const Setting& first) const;
-  // Whether an exchange spans more ranks than rates for this number of SMs were measured for.
-  // Without such rates, fewer SMs would seem to cost nothing.
-  [[nodiscard]] bool unmeasured_on(const Mesh&) const;
+  // Whether the mesh's experts exchange among more ranks than this setting is tried for: numbers of
+  // SMs where they were measured (without rates, fewer would seem to cost nothing), the all-gather
+  // where every rank needs nearly all tokens anyhow.
+  [[nodiscard]] bool exchanges_too_far_on(const Mesh&) const;
   // A rule that every setting of this family breaks on the mesh; null: none is known.
   [[nodiscard]] const char* void_on(const Mesh&) const;
   // Whether the two differ at most in sharding, CUDA graphs, and the overlap of expert exchanges
@@ -56,7 +57,7 @@ struct Setting {
 //   sharding      zero1, zero2, zero3 (without data parallelism: none), over all ranks or within
 //                 the innermost network domain, in which case several domains hold copies
 //   dispatcher    all-to-all, and DeepEP or HybridEP where the hardware has it (dispatcher_for),
-//                 with each number of SMs of the config
+//                 with each number of SMs of the config; the all-gather between two ranks
 //   CUDA graphs   of Megatron: none, partial, and the whole iteration where nothing in a layer
 //   waits
 //                 for the host: dense models, and MoE with HybridEP. Of Pleat: none

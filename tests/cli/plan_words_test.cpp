@@ -25,7 +25,7 @@ TEST(CounterWords, EveryRuleAndEveryOutcomeHasThem) {
         "ep-overlap-precision", "ep-overlap-predictions", "expert-biases-etp",
         "experts-sequence-parallel",
         "executed-number-formats", "cpu-optimizer-fp8-weights", "cpu-optimizer-sharding",
-        "dispatcher-sms", "graph-of-unknown-sizes", "stash-dispatcher"}) {
+        "allgather-ranks", "dispatcher-sms", "graph-of-unknown-sizes", "stash-dispatcher"}) {
     EXPECT_NE(words_for_counter(name), "") << name;
   }
 }

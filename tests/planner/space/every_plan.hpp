@@ -32,7 +32,7 @@ inline std::vector<SpacePlan> enumerate_plans(const Problem& problem, const Sear
   for (std::size_t i = 0; i < space.meshes.size(); ++i) {
     Plan plan = space.plan(space.meshes[i], config);
     for (std::size_t s = 0; s < all_settings.size(); ++s) {
-      if (all_settings[s].unmeasured_on(space.meshes[i])) continue;
+      if (all_settings[s].exchanges_too_far_on(space.meshes[i])) continue;
       all_settings[s].put_into(plan);
       for (std::size_t m = 0; m < choices.size(); ++m) {
         const auto layout = static_cast<std::size_t>(space.meshes[i].layout);

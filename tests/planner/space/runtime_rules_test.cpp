@@ -92,7 +92,7 @@ TEST(RuntimeRules, WhatNoRuntimeHasIsNamed) {
   EXPECT_TRUE(names_not_tried(config).contains("larger microbatches"));
   config.pin<"micro-batch">() = {1};
   EXPECT_EQ(names_not_tried(config),
-            (std::set<std::string>{"dispatcher allgather", "dispatcher hierarchical",
+            (std::set<std::string>{"dispatcher allgather among more than 2 ranks", "dispatcher hierarchical",
                                    "fp8 dispatch and combine", "paged stash",
                                    "tile-level overlap"}));
   config.pin<"dispatcher">() = {Dispatcher::alltoall};
@@ -114,7 +114,7 @@ TEST(RuntimeRules, DispatchersThatAreNotSearchedAreNamed) {
     }
     return names;
   };
-  const std::set<std::string> any{"dispatcher allgather", "dispatcher hierarchical"};
+  const std::set<std::string> any{"dispatcher allgather among more than 2 ranks", "dispatcher hierarchical"};
   const auto with = [&](const char* fused) {
     std::set<std::string> names = any;
     names.insert(fused);

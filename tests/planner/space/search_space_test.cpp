@@ -91,6 +91,7 @@ TEST(SearchSpace, OneGpuWithAllElsePinnedIsTheMicrobatches) {
   config.recompute = config.offload = false;
   config.pin<"cuda-graph">() = CudaGraph::none;
   config.pin<"cp-comm">() = CpComm::p2p;
+  config.pin<"dispatcher">() = Dispatcher::alltoall;
   config.pin<"ep-overlap">() = config.pin<"tp-overlap">() = false;
   config.pin<"shared-expert-overlap">() = false;
   const auto plans =
@@ -133,15 +134,38 @@ TEST(SearchSpace, SmsAreThoseOfFusedExchangesWithinADomain) {
   for (const Setting& s : all) found.insert({s.dispatcher, s.sms});
   EXPECT_EQ(found,
             (std::set<std::pair<Dispatcher, int>>{
-                {Dispatcher::alltoall, 0}, {Dispatcher::deepep, 0}, {Dispatcher::deepep, 8}}));
+                {Dispatcher::allgather, 0},
+                {Dispatcher::alltoall, 0},
+                {Dispatcher::deepep, 0},
+                {Dispatcher::deepep, 8}}));
   const auto eight = std::ranges::find(all, 8, &Setting::sms);
   Mesh mesh;
   mesh.expert = {.etp = 1, .ep = 2, .edp = 4};
   mesh.attention.dp = 8;
-  EXPECT_FALSE(eight->unmeasured_on(mesh));
+  EXPECT_FALSE(eight->exchanges_too_far_on(mesh));
   mesh.expert = {.etp = 1, .ep = 4, .edp = 2};  // beyond the domain of two
-  EXPECT_TRUE(eight->unmeasured_on(mesh));
-  EXPECT_FALSE(all.front().unmeasured_on(mesh));
+  EXPECT_TRUE(eight->exchanges_too_far_on(mesh));
+  EXPECT_FALSE(all.front().exchanges_too_far_on(mesh));
+}
+
+TEST(SearchSpace, TheAllGatherIsBetweenTwoRanksButWhereItIsPinned) {
+  SearchConfig config = small_search(8);
+  const auto gather = [&] {
+    const auto all = settings(small_model(), small_cluster(), config);
+    const auto found = std::ranges::find(all, Dispatcher::allgather, &Setting::dispatcher);
+    EXPECT_NE(found, all.end());
+    return *found;
+  };
+  Mesh mesh;
+  mesh.attention.dp = 8;
+  mesh.expert = {.etp = 1, .ep = 2, .edp = 4};
+  EXPECT_EQ(gather().void_on(mesh), nullptr);
+  mesh.expert = {.etp = 1, .ep = 4, .edp = 2};
+  EXPECT_STREQ(gather().void_on(mesh), "allgather-ranks");
+  mesh.expert = {.etp = 2, .ep = 2, .edp = 2};
+  EXPECT_STREQ(gather().void_on(mesh), "allgather-ranks");
+  config.pin<"dispatcher">() = {Dispatcher::allgather};
+  EXPECT_EQ(gather().void_on(mesh), nullptr);
 }
 
 TEST(SearchSpace, APinnedOrderThatLeavesNothingIsNamed) {
@@ -171,11 +195,11 @@ TEST(SearchSpace, SettingsOfAFamilyLieTogether) {
     if (std::ranges::none_of(distinct, same)) distinct.push_back(s);
   }
   EXPECT_EQ(families, distinct.size());
-  // 3 shardings, HybridEP with 3 graph modes and all-to-all with 2, 6 kinds of CP, 2 of TP
-  // exchange; in each the shared expert beside it or not, with experts' exchanges alone, paired, or
-  // split too.
-  EXPECT_EQ(families, 3u * (3 + 2) * 6 * 2);
-  EXPECT_EQ(all.size(), families * 2 * 3);
+  // 3 shardings, HybridEP with 3 graph modes, all-to-all and all-gather with 2, 6 kinds of CP, 2 of
+  // TP exchange; in each, but with the all-gather, the shared expert beside it or not, with experts'
+  // exchanges alone, paired, or split too.
+  EXPECT_EQ(families, 3u * (3 + 2 + 2) * 6 * 2);
+  EXPECT_EQ(all.size(), 3u * 6 * 2 * ((3 + 2) * 2 * 3 + 2));
 }
 
 TEST(SearchSpace, ShardsWithinADomain) {
