@@ -37,10 +37,8 @@ NodeBounds::NodeBounds(const PlanTree& tree, BoundTable& bounds, std::int64_t us
 template <class Visit>
 void NodeBounds::for_each_least_work(const Node& node, const Visit& visit) const {
   Plan plan = tree_.mesh_plan(node);
-  const Setting& first = tree_.least_work.front();
-  const Mesh& mesh = tree_.mesh_of(node);
   for (const Setting& s : tree_.least_work) {
-    if (s.exchanges_as_another(mesh, first) || s.exchanges_too_far_on(mesh)) continue;
+    if (!tree_.needs_least_work(s, tree_.mesh_of(node))) continue;
     tree_.put_least_work(s, plan);
     visit(plan);
   }

@@ -81,6 +81,8 @@ PlanTree::PlanTree(const Problem& p, const SearchConfig& c)
   for (const Setting& s : settings) {
     first_alike_.push_back(static_cast<std::size_t>(&s.first_alike(settings) - settings.data()));
   }
+  gather_undercuts_ = c.runtime == Runtime::megatron && p.workload.capacity_factor == 0 &&
+                      space.plan(space.meshes.front(), c).fusions.permute;
   state_ = find_state_choices(false);
   state_of_pipelines_ = find_state_choices(true);
   // A plan without token exchange and sharded weights has the narrowest band.
@@ -166,6 +168,17 @@ bool PlanTree::memory_repeats_another(const Node& node) const {
   const auto layout = static_cast<std::size_t>(mesh_of(node).layout);
   return choices[static_cast<std::size_t>(node.memory)].repeats_another(space.most_layers[layout],
                                                              mesh_of(node).attention.pp);
+}
+
+bool PlanTree::needs_least_work(const Setting& setting, const Mesh& mesh) const {
+  const auto gathers = [&](const Setting& s) {
+    return s.gathers_nearby() && !s.exchanges_too_far_on(mesh);
+  };
+  if (setting.exchanges_as_another(mesh, least_work.front())) return false;
+  if (setting.exchanges_too_far_on(mesh)) return false;
+  const bool others = mesh.expert.ep == 1 || !gather_undercuts_ ||
+                      std::ranges::none_of(least_work, gathers);
+  return others || gathers(setting);
 }
 
 void PlanTree::put_least_work(const Setting& setting, Plan& plan) const {

@@ -81,6 +81,10 @@ struct PlanTree {
   [[nodiscard]] bool by_stage(const Node& node) const {
     return node.memory >= 0 && choices[static_cast<std::size_t>(node.memory)].by_stage;
   }
+  // Whether bounds of a mesh look at this one of `least_work`. Where the mesh has the all-gather
+  // (Setting::gathers_nearby) it is mostly the only one: beside its exchange it picks rows and sums
+  // them, which is less than to sort them twice. Pleat's kernels sort faster than they pick.
+  [[nodiscard]] bool needs_least_work(const Setting&, const Mesh&) const;
   // Puts one of `least_work` into a plan that has its mesh. Without overlap tile by tile where the
   // mesh does not allow it: elsewhere it may take more.
   void put_least_work(const Setting&, Plan&) const;
@@ -142,6 +146,7 @@ struct PlanTree {
   std::vector<std::int16_t> family_of_;     // by setting
   std::vector<std::size_t> first_alike_;    // Setting::first_alike, by setting
   double least_weight_ = 1;              // weight() for all plans
+  bool gather_undercuts_ = false;        // the all-gather has less work than other dispatchers
   std::vector<const Constraint*> rules_;  // those that are not about the mesh alone
   std::vector<const Constraint*> exchange_rules_;  // of them those about exchanges alone
 };

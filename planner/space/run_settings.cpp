@@ -33,12 +33,29 @@ std::vector<Sharding> shardings(const SearchConfig& c) {
   return {Sharding::zero1, Sharding::zero2, Sharding::zero3};
 }
 
+// Whether rows travel to experts, or back, in fp8 with some of the numerics.
+bool has_narrow_rows(const SearchConfig& c) {
+  return std::ranges::any_of(c.numerics, [](const Numerics& n) {
+    return n.fp8_dispatch || n.fp8_combine;
+  });
+}
+
+// Between two ranks nearly every token goes to the other one, so a gather sends no more than an
+// exchange. With three or more experts a token it sorts less, too: it reads two tokens where an
+// exchange sorts as many rows as the token has experts. Among more ranks, with fewer experts or
+// with narrow rows it is tried where it is asked for.
+constexpr int kGatherWithin = 2;
+
+bool tries_gather(const ModelSpec& model, const SearchConfig& c) {
+  return c.gpus > 1 && model.moe && model.moe->top_k > kGatherWithin && !has_narrow_rows(c);
+}
+
 std::vector<Dispatcher> dispatchers(const ModelSpec& model, const ClusterSpec& cluster,
                                     const SearchConfig& c) {
   const Dispatcher best = dispatcher_for(model, cluster);
   std::vector<Dispatcher> all{best};
   if (best != Dispatcher::alltoall) all.push_back(Dispatcher::alltoall);
-  if (model.moe) all.push_back(Dispatcher::allgather);
+  if (tries_gather(model, c)) all.push_back(Dispatcher::allgather);
   if (!c.pin<"dispatcher">()) return all;
   // Fused ones (whose kernels permute the tokens) first: least_work relies on that.
   std::vector<Dispatcher> pinned = pinned_or(c.pin<"dispatcher">(), {});
@@ -97,10 +114,6 @@ int sets_within(int domain, const AttentionMapping& a, const ExpertMapping& e) {
   }
   return 1;
 }
-
-// Between two ranks nearly every token goes to the other one, so a gather sends no more than an
-// exchange and sorts less. Among more ranks it is tried where it is asked for.
-constexpr int kGatherWithin = 2;
 
 // The number of SMs is a choice for DeepEP only: NCCL takes what it takes, and HybridEP was
 // measured with one.
@@ -196,6 +209,10 @@ bool Setting::repeats_another(const Mesh& mesh, const Setting& alike) const {
 
 bool Setting::exchanges_too_far_on(const Mesh& mesh) const {
   return exchange_within != 0 && mesh.expert.ep * mesh.expert.etp > exchange_within;
+}
+
+bool Setting::gathers_nearby() const {
+  return exchange_within != 0 && traits_of(dispatcher).gathers_tokens;
 }
 
 const char* Setting::void_on(const Mesh& mesh) const {
@@ -341,14 +358,13 @@ std::vector<NotTried> not_tried(const ModelSpec& model, const ClusterSpec& clust
       why = fmt::format("{} is usual in NVLink domains of this size; ", name_of(usual)) + why;
     }
     const std::string far =
-        traits.gathers_tokens ? fmt::format(" among more than {} ranks", kGatherWithin) : "";
+        traits.gathers_tokens && tries_gather(model, config)
+            ? fmt::format(" among more than {} ranks", kGatherWithin)
+            : "";
     list.push_back({fmt::format("dispatcher {}{}", name_of(other), far),
                     fmt::format(fmt::runtime(why), name_of(other))});
   }
-  const bool narrow = std::ranges::any_of(config.numerics, [](const Numerics& n) {
-    return n.fp8_dispatch || n.fp8_combine;
-  });
-  if (!narrow) {
+  if (!has_narrow_rows(config)) {
     list.push_back({"fp8 dispatch and combine",
                     megatron
                         ? "Megatron's rows travel in bf16 (--fp8-dispatch, --fp8-combine price "

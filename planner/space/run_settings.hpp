@@ -43,6 +43,8 @@ struct Setting {
   // SMs where they were measured (without rates, fewer would seem to cost nothing), the all-gather
   // where every rank needs nearly all tokens anyhow.
   [[nodiscard]] bool exchanges_too_far_on(const Mesh&) const;
+  // Whether it is the all-gather, tried between few ranks alone.
+  [[nodiscard]] bool gathers_nearby() const;
   // A rule that every setting of this family breaks on the mesh; null: none is known.
   [[nodiscard]] const char* void_on(const Mesh&) const;
   // Whether the two differ at most in sharding, CUDA graphs, and the overlap of expert exchanges

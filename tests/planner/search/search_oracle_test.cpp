@@ -361,7 +361,7 @@ TEST(SearchOracle, BoundsAreAdmissible) {
       const auto least_of = [&](const auto& bound) {
         auto least = std::numeric_limits<decltype(bound(plan))>::max();
         for (const Setting& s : leasts) {
-          if (s.exchanges_too_far_on(tree.space.meshes[p.at.mesh])) continue;
+          if (!tree.needs_least_work(s, tree.space.meshes[p.at.mesh])) continue;
           Plan mesh = plan;
           MemoryChoice{}.put_into(mesh);
           tree.put_least_work(s, mesh);
