@@ -15,6 +15,7 @@
 #include "planner/bounds/choice_ways.hpp"
 #include "planner/bounds/layer_bounds.hpp"
 #include "planner/bounds/pipeline_bound.hpp"
+#include "planner/bounds/plan_bounds.hpp"
 #include "planner/bounds/split_order.hpp"
 #include "planner/bounds/step_tail.hpp"
 #include "planner/problem.hpp"
@@ -121,7 +122,7 @@ class BoundTable {
   void forget_layers();
 
  private:
-  friend class ChoiceBounds;  // choice_bounds.hpp
+  friend class OneChoiceBounds;  // one_choice_bounds.hpp
   using Counts = LayerCounts;  // most chunks are alike
   struct Shape {
     const CountedLayers* counted = nullptr;

@@ -9,18 +9,9 @@
 #include <limits>
 #include <vector>
 
-#include "core/quantity.hpp"
+#include "planner/bounds/plan_bounds.hpp"
 
 namespace pleat {
-
-struct PlanBounds {
-  Seconds step;
-  std::int64_t peak_bytes = 0;  // of the largest stage
-};
-// `peak_bytes` of a plan whose optimizer state does not fit in host memory.
-inline constexpr std::int64_t kHostIsFull = std::numeric_limits<std::int64_t>::max();
-// The same where the runtime does not step its state there (refused_cpu_step).
-inline constexpr std::int64_t kStepRefused = kHostIsFull - 1;
 
 class BoundsByChoice {
  public:

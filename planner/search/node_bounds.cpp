@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "core/program/compile_stage.hpp"
-#include "planner/bounds/choice_bounds.hpp"
+#include "planner/bounds/one_choice_bounds.hpp"
 
 namespace pleat {
 namespace {
@@ -208,7 +208,7 @@ std::int64_t NodeBounds::least_of_stages(const Node& family) {
   Node node = family;
   node.memory = 0;
   const Plan plain = tree_.plan_of(node);
-  ChoiceBounds bounds(bounds_, plain, schedule_of(plain, tree_.problem.workload), tree_.ways,
+  OneChoiceBounds bounds(bounds_, plain, schedule_of(plain, tree_.problem.workload), tree_.ways,
                       kAnyTime);
   std::vector<std::int64_t> least(static_cast<std::size_t>(plain.attention.pp), kNoPeak);
   for (const ChoiceWays::Choice& choice : tree_.ways.choices) {

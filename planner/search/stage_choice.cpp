@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "core/program/compile_stage.hpp"
-#include "planner/bounds/choice_bounds.hpp"
+#include "planner/bounds/one_choice_bounds.hpp"
 #include "planner/bounds/stage_rows.hpp"
 #include "planner/search/node_bounds.hpp"
 #include "simulator/layer_library.hpp"
@@ -246,7 +246,7 @@ class Chooser {
   int gpus_per_node_;
   Seconds cutoff_;
   const Plan plain_;     // gives up nothing
-  ChoiceBounds bounds_;  // of its choices
+  OneChoiceBounds bounds_;  // of its choices
   Plan plan_;
   StatePlace state_;
   std::size_t stages_;

@@ -8,7 +8,7 @@
 // no worse in every slot, every step operation and host memory. Mostly one choice is left for a
 // stage. The combinations of what is left are searched depth first; the bound takes the smallest of
 // each entry for the stages not yet decided. Choices that cannot fit a stage, or with which no plan
-// is within the cutoff, are left out by bounds (bounds/choice_bounds.hpp) before they are priced.
+// is within the cutoff, are left out by bounds (bounds/one_choice_bounds.hpp) before they are priced.
 #pragma once
 
 #include <limits>

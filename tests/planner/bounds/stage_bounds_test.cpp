@@ -8,7 +8,7 @@
 
 #include "core/plan/constraints.hpp"
 #include "core/program/compile_stage.hpp"
-#include "planner/bounds/choice_bounds.hpp"
+#include "planner/bounds/one_choice_bounds.hpp"
 #include "tests/planner/search/random_case.hpp"
 
 namespace pleat {
@@ -49,7 +49,7 @@ void check(const RandomCase& c, Plan plan, const std::vector<MemoryChoice>& choi
   const StepEstimate e = estimator(plan);
   constexpr double kRounded = 1 + 1e-9;
   for (const Seconds cutoff : {e.step, Seconds(std::numeric_limits<double>::infinity())}) {
-    ChoiceBounds bounds(table, plain, schedule_of(plain, c.workload), ways, cutoff);
+    OneChoiceBounds bounds(table, plain, schedule_of(plain, c.workload), ways, cutoff);
     for (std::size_t s = 0; s < chosen.size(); ++s) {
       bounds.set(ways.choices[chosen[s]]);
       const Seconds step = bounds.step_of_stage(s);

@@ -64,7 +64,7 @@ void check(std::uint64_t seed, bool few_gpus, int requests, int draws) {
     priced += hunt.priced();
     excused += std::erase_if(found, [&](const auto& f) {
       const double gain = 1 - f.second.seconds / answer->seconds;
-      return known_hole(winner, f.second.plan, gain) != nullptr;
+      return is_known_hole(winner, f.second.plan, gain);
     });
     EXPECT_TRUE(found.empty()) << report(request, *answer, found);
   }

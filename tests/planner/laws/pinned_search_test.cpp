@@ -69,7 +69,7 @@ Asked check(std::uint64_t seed, bool few_gpus, int requests, int pins) {
       if (not_searched(open->problem, open->document.runtime, plan) != nullptr) continue;
       ++asked.pinned;
       const double gain = 1 - pinned->seconds / open->seconds;
-      if (gain > 0 && known_hole(open->document.plan, plan, gain) != nullptr) continue;
+      if (gain > 0 && is_known_hole(open->document.plan, plan, gain)) continue;
       EXPECT_GE(pinned->seconds, open->seconds * (1 - 1e-9)) << fmt::format(
           "{:.3f}% faster\n{}\n  {} s: {}\n{}\n  {} s: {}\n",
           100 * (1 - pinned->seconds / open->seconds), command("plan", request), open->seconds,

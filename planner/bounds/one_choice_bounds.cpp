@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-#include "planner/bounds/choice_bounds.hpp"
+#include "planner/bounds/one_choice_bounds.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -140,7 +140,7 @@ double BoundTable::passes_of_chunk(const Plan& plan) const {
   return plan.schedule == PipelineSchedule::dualpipe ? microbatches / 2 : microbatches;
 }
 
-ChoiceBounds::ChoiceBounds(BoundTable& table, const Plan& plan, const Schedule& order,
+OneChoiceBounds::OneChoiceBounds(BoundTable& table, const Plan& plan, const Schedule& order,
                            const ChoiceWays& ways, Seconds cutoff)
     : table_(table),
       plan_(plan),
@@ -168,7 +168,7 @@ ChoiceBounds::ChoiceBounds(BoundTable& table, const Plan& plan, const Schedule& 
       beside_(table.outside(plan)),
       without_sending_(ways.recompute.size() * kStatePlaces, Seconds(-1)) {}
 
-const ChoiceBounds::Place& ChoiceBounds::place_of(StatePlace state) {
+const OneChoiceBounds::Place& OneChoiceBounds::place_of(StatePlace state) {
   std::optional<Place>& place = places_[static_cast<std::size_t>(state)];
   if (place) return *place;
   place.emplace(plan_);
@@ -183,14 +183,14 @@ const ChoiceBounds::Place& ChoiceBounds::place_of(StatePlace state) {
   return *place;
 }
 
-std::int64_t ChoiceBounds::never(StatePlace state) { return place_of(state).never; }
+std::int64_t OneChoiceBounds::never(StatePlace state) { return place_of(state).never; }
 
-void ChoiceBounds::set(const ChoiceWays::Choice& choice) {
+void OneChoiceBounds::set(const ChoiceWays::Choice& choice) {
   choice_ = &choice;
   bytes_.set(choice);
 }
 
-double ChoiceBounds::bytes_of(std::size_t stage, const Place& place,
+double OneChoiceBounds::bytes_of(std::size_t stage, const Place& place,
                               const std::vector<double>& kept_by_kind) const {
   double kept = 0;
   for (const std::vector<double>& moment : held_[stage]) {
@@ -202,13 +202,13 @@ double ChoiceBounds::bytes_of(std::size_t stage, const Place& place,
          std::max(kept + rest.beside, place.state[stage].reloaded);
 }
 
-std::int64_t ChoiceBounds::bytes_of_stage(std::size_t stage) {
+std::int64_t OneChoiceBounds::bytes_of_stage(std::size_t stage) {
   const Place& place = place_of(choice_->state);
   if (place.never > 0) return place.never;
   return static_cast<std::int64_t>(bytes_of(stage, place, bytes_.kept())) + beside_;
 }
 
-std::int64_t ChoiceBounds::bytes(std::int64_t usable) {
+std::int64_t OneChoiceBounds::bytes(std::int64_t usable) {
   const Place& place = place_of(choice_->state);
   const auto room = static_cast<double>(usable - beside_);
   const std::vector<double>& kept = bytes_.kept();
@@ -219,13 +219,13 @@ std::int64_t ChoiceBounds::bytes(std::int64_t usable) {
   return static_cast<std::int64_t>(most) + beside_;
 }
 
-Seconds ChoiceBounds::step() { return times_.step(*choice_, &bytes_.copies()); }
+Seconds OneChoiceBounds::step() { return times_.step(*choice_, &bytes_.copies()); }
 
-Seconds ChoiceBounds::step_of_stage(std::size_t stage) {
+Seconds OneChoiceBounds::step_of_stage(std::size_t stage) {
   return times_.step_of_stage(stage, *choice_, bytes_.copies());
 }
 
-Seconds ChoiceBounds::step_without_sending(const ChoiceWays::Choice& choice) {
+Seconds OneChoiceBounds::step_without_sending(const ChoiceWays::Choice& choice) {
   Seconds& step = without_sending_[way_of(choice)];
   if (step < Seconds{}) step = times_.step(choice, nullptr);
   return step;
@@ -234,7 +234,7 @@ Seconds ChoiceBounds::step_without_sending(const ChoiceWays::Choice& choice) {
 BoundsByChoice BoundTable::by_choice(const Plan& plan, const Schedule& order,
                                      const ChoiceWays& ways, std::int64_t usable,
                                      Seconds cutoff) {
-  ChoiceBounds of(*this, plan, order, ways, cutoff);
+  OneChoiceBounds of(*this, plan, order, ways, cutoff);
   BoundsByChoice bounds(ways.choices.size());
   constexpr BoundsByChoice::Index kNone = BoundsByChoice::kNone;
   // By place, by way to recompute and place, and by ChoiceWays::Choice::most.

@@ -15,12 +15,12 @@
 
 namespace pleat {
 
-class ChoiceBounds {
+class OneChoiceBounds {
  public:
   // The references must outlive it. `plan` gives up nothing; `order` is that of its pipeline, or
   // one that holds less. Times are those of the highest clock of a plan that takes at most
   // `cutoff`, with the layers that all plans of the family share.
-  ChoiceBounds(BoundTable&, const Plan& plan, const Schedule& order, const ChoiceWays&,
+  OneChoiceBounds(BoundTable&, const Plan& plan, const Schedule& order, const ChoiceWays&,
                Seconds cutoff);
 
   // What follows is asked of this choice.
