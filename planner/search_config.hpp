@@ -99,7 +99,8 @@ struct SearchConfig {
   int threads = 0;              // 0: all cores
   // Limits. The search ends with the round in which time or rounds run out, and exactly at the last
   // allowed estimate, without those of plans tried to know good ones early
-  // (SearchResult::fallback_priced).
+  // (SearchResult::fallback_priced). Choices that are compiled for single stages count, too, and
+  // may be more by those of one round.
   double time_limit = 0;              // seconds; 0: none
   std::int64_t max_evaluations = 0;   // estimates; 0: no limit, negative: none is left
   int max_rounds = 0;                 // of 128 nodes each; 0: none

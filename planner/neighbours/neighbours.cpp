@@ -19,17 +19,26 @@ namespace {
 
 constexpr std::int64_t kSlotsOfAPrice = 2000;  // of the budget
 constexpr std::int64_t kShareOfOthers = 8;     // each of the slower plans gets so much less
-constexpr std::int64_t kShareOfOtherOrder = 2;  // but those with another order of the pipeline
+constexpr std::int64_t kShareOfOtherOrder = 2;  // but those with another order of the pipeline,
+                                                // or other chunks or microbatches of it
 constexpr std::size_t kStarts = 5;
 constexpr double kHopeful = 1.05;  // slower plans are no starts
 constexpr double kHopefulPlain = 1.1;  // before layouts are polished
 constexpr std::size_t kOtherPipelines = 16;
 constexpr int kMostRounds = 4;
 constexpr int kRoundsOfOrder = 48;  // of the search for a 1F1B pipeline
+constexpr std::int64_t kEstimatesOfOrder = 20'000;  // and of choices of stages
 constexpr int kListedOfOrder = 3;   // plans that it lists
 
 bool same_degrees(const Plan& a, const Plan& b) {
   return a.attention == b.attention && a.expert == b.expert;
+}
+
+// Whether the pipelines have the same ranks, and split work between them in other pieces. Which is
+// the better one shows when each has its own layout, group of microbatches and memory choice.
+bool other_pieces(const Plan& a, const Plan& b) {
+  return a.attention.pp > 1 && same_degrees(a, b) &&
+         (a.vpp != b.vpp || a.micro_batch != b.micro_batch);
 }
 
 class NeighbourSearch {
@@ -52,13 +61,16 @@ class NeighbourSearch {
     if (std::optional<Candidate> other = one_f_one_b_pipeline()) {
       starts.insert(starts.begin() + 1, std::move(*other));
     }
+    bool had_pieces = false;  // one start with other pieces has had its pairs
     for (std::size_t i = 0; i < std::min(kStarts, starts.size()); ++i) {
       const Candidate& start = starts[i];
       if (value(start) > value(before) * kHopeful) break;
       const bool other_order = start.plan.schedule != before.plan.schedule;
-      const std::int64_t share = other_order ? kShareOfOtherOrder : kShareOfOthers;
+      const bool pieces = i > 0 && !had_pieces && other_pieces(start.plan, best.plan);
+      had_pieces = had_pieces || pieces;
+      const std::int64_t share = other_order || pieces ? kShareOfOtherOrder : kShareOfOthers;
       if (i > 0) allow(std::max<std::int64_t>(1, config_.neighbours / share));
-      Candidate end = descend(start, {.pairs = i == 0});
+      Candidate end = descend(start, {.pairs = i == 0 || pieces, .other_degrees = !pieces});
       if (i == 0 && !same_degrees(end.plan, start.plan)) {
         allow(config_.neighbours);
         end = faster_of(std::move(end), descend(start, {.pairs = true, .other_degrees = false}));
@@ -123,7 +135,7 @@ class NeighbourSearch {
     config.tells_nearest = false;
     config.top = config.certain = kListedOfOrder;
     const std::int64_t left = config_.max_evaluations;  // 0: no limit
-    config.max_evaluations = left > 0 ? std::min(left, config_.neighbours) : config_.neighbours;
+    config.max_evaluations = left > 0 ? std::min(left, kEstimatesOfOrder) : kEstimatesOfOrder;
     if (config_.progress) {
       config.progress = [this, known = value(best)](SearchProgress p) {
         p.best = p.bound = known;

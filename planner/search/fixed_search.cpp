@@ -196,12 +196,15 @@ class FixedSearch::Search {
   // At least one node, because limits are checked after a round.
   [[nodiscard]] std::int64_t evaluations_left() const {
     if (config_.max_evaluations == 0) return std::numeric_limits<std::int64_t>::max();
-    return std::max<std::int64_t>(1, config_.max_evaluations - result_.priced);
+    return std::max<std::int64_t>(1, config_.max_evaluations - estimates());
   }
+
+  // A choice that is compiled for the stages of a pipeline takes about as long as a plan.
+  [[nodiscard]] std::int64_t estimates() const { return result_.priced + stage_choices_; }
 
   bool limit_passed(Seconds bound) {
     if (config_.time_limit > 0 && seconds() > config_.time_limit) return true;
-    if (config_.max_evaluations != 0 && result_.priced >= config_.max_evaluations) return true;
+    if (config_.max_evaluations != 0 && estimates() >= config_.max_evaluations) return true;
     if (config_.max_rounds > 0 && rounds_ >= config_.max_rounds) return true;
     if (!config_.progress) return false;
     if (seconds() > config_.patience && best_.empty())
@@ -235,6 +238,7 @@ class FixedSearch::Search {
       const Node& node = round[i].node;
       for (const Rejection& r : o.rejected) count(r.rule, r.plans);
       for (const Node& child : o.children) waiting_.push(child, cutoff);
+      stage_choices_ += o.stage_choices;
       if (o.cut) leave(node.bound * tree_.weight(node));
       if (o.least_peak > 0) remember_near(node.mesh, o.least_peak);
       for (const auto& [mesh, bytes] : o.too_large) remember_near(mesh, bytes);
@@ -341,6 +345,7 @@ class FixedSearch::Search {
       counted_;                            // by rule; equal names may have several addresses
   NearestPlans nearest_;
   int rounds_ = 0;
+  std::int64_t stage_choices_ = 0;  // compiled for the stages of pipelines
   bool bounded_ = false;  // the meshes have bounds
   Seconds least_ = kNever;  // the smallest of these
   bool looked_for_good_ = false, looked_for_any_ = false;

@@ -340,6 +340,7 @@ Opened NodeOpener::price_by_stage(const Node& node, Seconds cutoff) {
     Node one = of_one_mesh(node, node.mesh + i);
     ChosenByStage chosen = choose_by_stage(tree_, estimator_, bounds_, one, cutoff, usable_, host_,
                                            gpus_per_node_);
+    opened.stage_choices += chosen.compiled;
     opened.cut = opened.cut || chosen.cut;
     const auto wait_for_cutoff = [&](Seconds least) {  // which may rise again
       one.bound = std::max(one.bound, least);

@@ -31,6 +31,7 @@ struct Opened {
   std::vector<Node> children;
   std::vector<Rejection> rejected;
   std::vector<Priced> priced;
+  std::int64_t stage_choices = 0;  // that were compiled (ChosenByStage::compiled)
   bool cut = false;  // a priced plan may not be the best of those it stands for
   std::int64_t least_peak = 0;  // bytes; what a plan that does not fit needs at least
   // Of a grid: meshes whose state alone does not fit, and its bytes.

@@ -60,6 +60,7 @@ class Chooser {
     });
     collect(static_cast<std::int16_t>(plain - tree_.choices.begin()), all);
     ChosenByStage found;
+    found.compiled = compiled_;
     found.least_peak = *std::ranges::max_element(least_peak_);
     found.left_out = *std::ranges::min_element(too_slow_);
     for (std::size_t s = 0; s < stages_; ++s) {
@@ -111,6 +112,7 @@ class Chooser {
       stages.clear();
     }
     if (!stages.empty()) {
+      ++compiled_;
       const PlanStages known = estimator_.stages(plan_);
       estimator_.parts(plan_).library->forget(true);  // its records are what counts
       const Problem& p = tree_.problem;
@@ -260,6 +262,7 @@ class Chooser {
   std::vector<const Option*> path_, chosen_;  // by stage
   Seconds best_;
   int timed_ = 0;
+  std::int64_t compiled_ = 0;
 };
 
 }  // namespace

@@ -30,6 +30,7 @@ struct ChosenByStage {
   std::int64_t least_peak = 0;      // with "memory": bytes that the fullest stage needs at least
   std::vector<StageOverride>
       stages;  // relative to the plan without recompute and offload of activations
+  std::int64_t compiled = 0;  // choices whose stages were compiled, each about as long as an estimate
   bool cut = false;                 // too many combinations: a better one may exist
 };
 
