@@ -319,6 +319,17 @@ TEST(Neighbours, OtherPipelinesHaveTheirOwnSets) {
   expect_no_faster_with(s, {Offload::core_attn, Offload::attn_proj});
 }
 
+// Half the microbatch is slower in the space, and faster with a layout, a group of microbatches and
+// a memory choice of its own.
+TEST(Neighbours, OtherMicrobatchesOfAPipelineHaveTheirOwnChanges) {
+  Shipped s = shipped("olmoe-1b-7b", "l40s", 2048, 4096, 8192, Precision::bf16);
+  s.config.pin<"pp">() = {4};
+  SearchConfig pinned = s.config;
+  pinned.pin<"micro-batch">() = {2};
+  EXPECT_LE(answer_of(s, s.config).result.best.front().estimate.step,
+            answer_of(s, pinned).result.best.front().estimate.step);
+}
+
 // What the Pleat runtime has beside ZeRO-1, the all-to-all and passes one after the other.
 TEST(Neighbours, NoneIsFasterThanWhatASearchForThePleatRuntimeFinds) {
   const Shipped s =
