@@ -93,13 +93,21 @@ std::vector<CpKind> cp_kinds(const SearchConfig& c) {
   return kinds;
 }
 
+// Sets of shards lie within a network domain, or so many, the square of it, … of them. Collectives of
+// a thousand ranks wait for each other where a hundred ranks have memory enough.
+constexpr std::int64_t kDomainStep = 8;
+
 std::vector<int> shard_domains(const ClusterSpec& cluster, const SearchConfig& c,
                                Sharding sharding) {
   if (sharding == Sharding::none || cluster.tiers.empty()) return {0};
   const int domain = cluster.tiers.front().size;
   if (domain <= 0 || domain >= c.gpus) return {0};
   if (c.hybrid_sharding) return {*c.hybrid_sharding ? domain : 0};
-  return {0, domain};
+  std::vector<int> all{0};
+  for (std::int64_t ranks = domain; ranks < c.gpus; ranks *= kDomainStep) {
+    all.push_back(static_cast<int>(ranks));
+  }
+  return all;
 }
 
 // The smallest number of shard sets such that each lies within `domain` ranks; 1 if there is none.
@@ -199,11 +207,17 @@ bool Setting::repeats_another(const Mesh& mesh, const std::vector<Setting>& all)
   return repeats_another(mesh, first_alike(all));
 }
 
+// One set of all shards, or the sets of the next smaller domain.
+bool Setting::shards_as_another(const Mesh& mesh) const {
+  const int sets = sets_within(shard_domain, mesh.attention, mesh.expert);
+  return sets == 1 || (smaller_domain > 0 &&
+                       sets == sets_within(smaller_domain, mesh.attention, mesh.expert));
+}
+
 bool Setting::repeats_another(const Mesh& mesh, const Setting& alike) const {
   const int replicas = mesh.attention.dp * mesh.attention.cp;
   return exchanges_as_another(mesh, alike) ||
-         (shard_domain != alike.shard_domain &&
-          sets_within(shard_domain, mesh.attention, mesh.expert) == 1) ||
+         (shard_domain != alike.shard_domain && shards_as_another(mesh)) ||
          (replicas == 1 && mesh.expert.edp == 1 && sharding != alike.sharding);
 }
 
@@ -273,6 +287,7 @@ std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster
     }
   };
   for (const Sharding sharding : shardings(config)) {
+    int smaller = 0;
     for (const int domain : shard_domains(cluster, config, sharding)) {
       for (const Dispatcher dispatcher : dispatchers(model, cluster, config)) {
         for (const int sms : sms_choices(config, dispatcher)) {
@@ -281,6 +296,7 @@ std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster
                  .dispatcher = dispatcher,
                  .graph = graph,
                  .shard_domain = domain,
+                 .smaller_domain = smaller,
                  .sms = sms,
                  .exchange_within = within(dispatcher, sms),
                  .overlap = {},
@@ -289,6 +305,7 @@ std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster
           }
         }
       }
+      smaller = domain;
     }
   }
   return all;

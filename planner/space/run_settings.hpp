@@ -24,6 +24,7 @@ struct Setting {
   CpComm cp_comm = CpComm::p2p;
   int cp_a2a = 0;        // a2a_p2p: ranks of a group that exchanges heads
   int shard_domain = 0;  // ranks that one set of shards lies within; 0: all
+  int smaller_domain = 0;  // the next smaller one that is tried; 0: none
   int sms = 0;           // Plan::dispatcher_sms
   int exchange_within = 0;  // most ranks (ETP x EP) of an exchange that this is tried for; 0: any
   OverlapFlags overlap;
@@ -45,6 +46,8 @@ struct Setting {
   [[nodiscard]] bool exchanges_too_far_on(const Mesh&) const;
   // Whether it is the all-gather, tried between few ranks alone.
   [[nodiscard]] bool gathers_nearby() const;
+  // Whether the mesh has the same sets of shards with another domain that is tried.
+  [[nodiscard]] bool shards_as_another(const Mesh&) const;
   // A rule that every setting of this family breaks on the mesh; null: none is known.
   [[nodiscard]] const char* void_on(const Mesh&) const;
   // Whether the two differ at most in sharding, CUDA graphs, and the overlap of expert exchanges

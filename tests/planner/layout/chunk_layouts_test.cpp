@@ -30,7 +30,7 @@ Seconds best_within(const RandomCase& c, const Plan& plan, std::int64_t usable) 
 TEST(ChunkLayouts, FindTheBestOfAll) {
   CaseMaker maker(7);
   int pipelines = 0, every = 0, improved = 0, limited = 0, prediction = 0, paired = 0;
-  for (int i = 0; i < 120; ++i) {
+  for (int i = 0; i < 180; ++i) {
     RandomCase c = test::pipeline_case(maker, i);
     c.profile.sustained_clock.duty_slope = 0;  // layouts are compared at the burst clock
     c.cluster.host_memory = Bytes(0);

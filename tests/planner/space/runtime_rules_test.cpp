@@ -92,7 +92,7 @@ TEST(RuntimeRules, WhatNoRuntimeHasIsNamed) {
   EXPECT_TRUE(names_not_tried(config).contains("larger microbatches"));
   config.pin<"micro-batch">() = {1};
   EXPECT_EQ(names_not_tried(config),
-            (std::set<std::string>{"dispatcher allgather among more than 2 ranks", "dispatcher hierarchical",
+            (std::set<std::string>{"dispatcher allgather", "dispatcher hierarchical",
                                    "fp8 dispatch and combine", "paged stash",
                                    "tile-level overlap"}));
   config.pin<"dispatcher">() = {Dispatcher::alltoall};
@@ -107,14 +107,15 @@ TEST(RuntimeRules, WhatNoRuntimeHasIsNamed) {
 
 TEST(RuntimeRules, DispatchersThatAreNotSearchedAreNamed) {
   SearchConfig config = small_search(4);
+  ModelSpec model = small_model();
   const auto named = [&](const std::string& cluster) {
     std::set<std::string> names;
-    for (const NotTried& n : not_tried(small_model(), load_cluster(cluster), config)) {
+    for (const NotTried& n : not_tried(model, load_cluster(cluster), config)) {
       if (n.what.starts_with("dispatcher ")) names.insert(n.what);
     }
     return names;
   };
-  const std::set<std::string> any{"dispatcher allgather among more than 2 ranks", "dispatcher hierarchical"};
+  const std::set<std::string> any{"dispatcher allgather", "dispatcher hierarchical"};
   const auto with = [&](const char* fused) {
     std::set<std::string> names = any;
     names.insert(fused);
@@ -123,6 +124,9 @@ TEST(RuntimeRules, DispatchersThatAreNotSearchedAreNamed) {
   EXPECT_EQ(named("h100-sxm"), with("dispatcher hybridep"));
   EXPECT_EQ(named("gb200-nvl72"), with("dispatcher deepep"));
   EXPECT_EQ(named("a100-sxm"), any);
+  model.moe->top_k = 4;
+  EXPECT_EQ(named("a100-sxm"), (std::set<std::string>{"dispatcher allgather among more than 2 ranks",
+                                                      "dispatcher hierarchical"}));
   config.pin<"dispatcher">() = {Dispatcher::hybridep};
   EXPECT_EQ(named("h100-sxm"), std::set<std::string>{});
 }

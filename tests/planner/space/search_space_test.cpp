@@ -134,10 +134,7 @@ TEST(SearchSpace, SmsAreThoseOfFusedExchangesWithinADomain) {
   for (const Setting& s : all) found.insert({s.dispatcher, s.sms});
   EXPECT_EQ(found,
             (std::set<std::pair<Dispatcher, int>>{
-                {Dispatcher::allgather, 0},
-                {Dispatcher::alltoall, 0},
-                {Dispatcher::deepep, 0},
-                {Dispatcher::deepep, 8}}));
+                {Dispatcher::alltoall, 0}, {Dispatcher::deepep, 0}, {Dispatcher::deepep, 8}}));
   const auto eight = std::ranges::find(all, 8, &Setting::sms);
   Mesh mesh;
   mesh.expert = {.etp = 1, .ep = 2, .edp = 4};
@@ -150,8 +147,10 @@ TEST(SearchSpace, SmsAreThoseOfFusedExchangesWithinADomain) {
 
 TEST(SearchSpace, TheAllGatherIsBetweenTwoRanksButWhereItIsPinned) {
   SearchConfig config = small_search(8);
+  ModelSpec model = small_model();
+  model.moe->top_k = 3;
   const auto gather = [&] {
-    const auto all = settings(small_model(), small_cluster(), config);
+    const auto all = settings(model, small_cluster(), config);
     const auto found = std::ranges::find(all, Dispatcher::allgather, &Setting::dispatcher);
     EXPECT_NE(found, all.end());
     return *found;
@@ -166,6 +165,17 @@ TEST(SearchSpace, TheAllGatherIsBetweenTwoRanksButWhereItIsPinned) {
   EXPECT_STREQ(gather().void_on(mesh), "allgather-ranks");
   config.pin<"dispatcher">() = {Dispatcher::allgather};
   EXPECT_EQ(gather().void_on(mesh), nullptr);
+  config.pin<"dispatcher">().values.clear();
+  const auto tries = [&] {
+    const auto all = settings(model, small_cluster(), config);
+    return std::ranges::find(all, Dispatcher::allgather, &Setting::dispatcher) != all.end();
+  };
+  EXPECT_TRUE(tries());
+  config.numerics.front().fp8_dispatch = true;
+  EXPECT_FALSE(tries());
+  config.numerics.front().fp8_dispatch = false;
+  model.moe->top_k = 2;  // no more than two ranks have
+  EXPECT_FALSE(tries());
 }
 
 TEST(SearchSpace, APinnedOrderThatLeavesNothingIsNamed) {
@@ -186,7 +196,9 @@ TEST(SearchSpace, SettingsOfAFamilyLieTogether) {
   ClusterSpec cluster = small_cluster();
   cluster.gpu.peak_fp8 = FlopsPerSecond(1e15);
   cluster.tiers.front().size = 72;
-  const auto all = settings(small_model(), cluster, small_search(8));
+  ModelSpec model = small_model();
+  model.moe->top_k = 4;
+  const auto all = settings(model, cluster, small_search(8));
   std::size_t families = 1;
   for (std::size_t i = 1; i < all.size(); ++i) families += !all[i].same_family(all[i - 1]);
   std::vector<Setting> distinct;
@@ -233,6 +245,26 @@ TEST(SearchSpace, ShardsWithinADomain) {
   EXPECT_FALSE(within.repeats_another(mesh(2, 16, 1, 4), both));
   EXPECT_TRUE(within.repeats_another(mesh(2, 4, 4, 4), both));
   EXPECT_TRUE(within.repeats_another(mesh(2, 16, 1, 16), both));
+}
+
+TEST(SearchSpace, ShardsWithinManyDomains) {
+  ClusterSpec cluster = small_cluster();
+  cluster.tiers.front().size = 8;
+  SearchConfig config = small_search(1024);
+  config.pin<"sharding">() = Sharding::zero1;
+  const auto all = settings(small_model(), cluster, config);
+  std::set<int> domains;
+  for (const Setting& s : all) domains.insert(s.shard_domain);
+  EXPECT_EQ(domains, (std::set{0, 8, 64, 512}));
+  const auto repeats = [&](int domain, int ep) {
+    const Mesh mesh{.attention = {.tp = 1, .cp = 1, .dp = 1024, .pp = 1},
+                    .expert = {.etp = 1, .ep = ep, .edp = 1024 / ep}};
+    return std::ranges::find(all, domain, &Setting::shard_domain)->repeats_another(mesh, all);
+  };
+  for (const int domain : {0, 8, 64, 512}) EXPECT_FALSE(repeats(domain, 1)) << domain;
+  EXPECT_TRUE(repeats(8, 256));  // experts have four copies to share: no more than four sets
+  EXPECT_TRUE(repeats(64, 256));
+  EXPECT_FALSE(repeats(512, 256));
 }
 
 // State that is not sharded is kept in another way on one rank too: it stands for no sharded one.
