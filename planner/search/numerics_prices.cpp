@@ -17,12 +17,16 @@ constexpr int kSweeps = 4;             // over all changes, while one gains
 constexpr double kLeastChange = 1e-4;  // of the step: a change that gains less is not made
 constexpr double kLeastGain = 5e-3;    // of the step: less is not told
 
-// What the plan gives up for memory, but for what is pinned.
+// Whether plans may recompute and offload what they need to.
+bool saves_freely(const SearchConfig& config) {
+  return config.recompute_sets.empty() && config.offload_sets.empty() &&
+         config.pin<"recompute-layers">().empty() && config.pin<"offload-layers">().empty() &&
+         !config.by_stage.value_or(false);
+}
+
+// The plan without what it gives up for memory, but for what is pinned.
 Plan lean_of(Plan plan, const SearchConfig& config) {
-  const bool free = config.recompute_sets.empty() && config.offload_sets.empty() &&
-                    config.pin<"recompute-layers">().empty() &&
-                    config.pin<"offload-layers">().empty() && !config.by_stage.value_or(false);
-  if (free) {
+  if (saves_freely(config)) {
     plan.recompute.clear();
     plan.recompute_full = false;
     plan.recompute_layers = 0;
@@ -48,6 +52,7 @@ NumericsPrices::NumericsPrices(const Problem& problem, const SearchConfig& confi
       robust_(config.robust),
       gpus_(config.gpus),
       usable_(usable_bytes(problem.cluster, config)),
+      saves_freely_(pleat::saves_freely(config)),
       estimator_(problem.model, problem.workload, problem.cluster, problem.profile,
                  config.runtime) {
   for (std::size_t i = 0; i < std::min(most, plans.size()); ++i) {
@@ -70,16 +75,44 @@ std::optional<Candidate> NumericsPrices::price(Plan plan, const Numerics& numeri
   return c;
 }
 
-std::optional<Candidate> NumericsPrices::operator()(const Numerics& numerics) {
+std::optional<Candidate> NumericsPrices::operator()(const Numerics& numerics, bool save_less) {
   std::optional<Candidate> best;
   for (const Variants& v : plans_) {
     std::optional<Candidate> one = price(v.lean, numerics);
-    if (!one && !(v.lean == v.found)) one = price(v.found, numerics);
+    if (!one && !(v.lean == v.found)) {
+      one = price(v.found, numerics);
+      if (one && save_less) one = saving_less(std::move(*one));
+    }
     if (one && (!best || value_of(one->estimate, robust_) < value_of(best->estimate, robust_))) {
       best = std::move(one);
     }
   }
   return best;
+}
+
+Candidate NumericsPrices::saving_less(Candidate plan) {
+  const Numerics numerics = numerics_of(plan.plan);
+  while (saves_freely_) {
+    std::optional<Candidate> best;
+    const auto look_at = [&](const Plan& less) {
+      std::optional<Candidate> one = price(less, numerics);
+      const Seconds than = value_of((best ? *best : plan).estimate, robust_);
+      if (one && value_of(one->estimate, robust_) < than) best = std::move(one);
+    };
+    for (const Module m : plan.plan.recompute) {
+      Plan less = plan.plan;
+      less.recompute.erase(m);
+      look_at(less);
+    }
+    for (const Offload o : plan.plan.offload) {
+      Plan less = plan.plan;
+      less.offload.erase(o);
+      look_at(less);
+    }
+    if (!best) break;
+    plan = std::move(*best);
+  }
+  return plan;
 }
 
 namespace {
@@ -153,7 +186,7 @@ std::optional<NumericsGain> numerics_gain(const Problem& problem, const SearchCo
   NumericsPrices prices(problem, config, result.best, kGainOf);
   std::optional<NumericsGain> gain;
   for (std::size_t i = 0; i < others.size(); ++i) {
-    std::optional<Candidate> found = prices(others[i]);
+    std::optional<Candidate> found = prices(others[i], true);
     if (!found) continue;
     const double ratio = value_of(found->estimate, config.robust) / before;
     if (ratio > 1 - kLeastGain || (gain && ratio >= gain->ratio)) continue;

@@ -22,13 +22,16 @@ class NumericsPrices {
                  std::size_t most);
 
   // The best of the plans with these formats. Each gives up nothing for memory if it fits so, else
-  // what it gave up when it was found. Empty: none is valid, or none fits.
-  [[nodiscard]] std::optional<Candidate> operator()(const Numerics&);
+  // what it gave up when it was found; with `save_less` without those modules to recompute and
+  // offload which it need not give up with these formats. Empty: none is valid, or none fits.
+  [[nodiscard]] std::optional<Candidate> operator()(const Numerics&, bool save_less = false);
 
   [[nodiscard]] int priced() const { return priced_; }
 
  private:
   [[nodiscard]] std::optional<Candidate> price(Plan plan, const Numerics&);
+  // One module after the other, while that makes the plan faster.
+  [[nodiscard]] Candidate saving_less(Candidate);
 
   struct Variants {
     Plan lean, found;  // nothing given up; as it was found
@@ -38,6 +41,7 @@ class NumericsPrices {
   bool robust_;
   int gpus_;
   std::int64_t usable_;
+  bool saves_freely_;
   std::vector<Variants> plans_;
   Estimator estimator_;
   int priced_ = 0;

@@ -81,8 +81,10 @@ PlanTree::PlanTree(const Problem& p, const SearchConfig& c)
   for (const Setting& s : settings) {
     first_alike_.push_back(static_cast<std::size_t>(&s.first_alike(settings) - settings.data()));
   }
+  const bool tiles = std::ranges::any_of(
+      settings, [](const Setting& s) { return s.overlap.tile_level; });
   gather_undercuts_ = c.runtime == Runtime::megatron && p.workload.capacity_factor == 0 &&
-                      space.plan(space.meshes.front(), c).fusions.permute;
+                      !tiles && space.plan(space.meshes.front(), c).fusions.permute;
   state_ = find_state_choices(false);
   state_of_pipelines_ = find_state_choices(true);
   // A plan without token exchange and sharded weights has the narrowest band.
