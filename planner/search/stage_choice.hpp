@@ -8,7 +8,8 @@
 // no worse in every slot, every step operation and host memory. Mostly one choice is left for a
 // stage. The combinations of what is left are searched depth first; the bound takes the smallest of
 // each entry for the stages not yet decided. Choices that cannot fit a stage, or with which no plan
-// is within the cutoff, are left out by bounds (bounds/one_choice_bounds.hpp) before they are priced.
+// is within the cutoff, are left out by bounds before they are priced
+// (bounds/one_choice_bounds.hpp).
 #pragma once
 
 #include <limits>
@@ -30,7 +31,7 @@ struct ChosenByStage {
   std::int64_t least_peak = 0;      // with "memory": bytes that the fullest stage needs at least
   std::vector<StageOverride>
       stages;  // relative to the plan without recompute and offload of activations
-  std::int64_t compiled = 0;  // choices whose stages were compiled, each about as long as an estimate
+  std::int64_t compiled = 0;  // choices whose stages were compiled; each takes as long as a plan
   bool cut = false;                 // too many combinations: a better one may exist
 };
 

@@ -93,8 +93,8 @@ std::vector<CpKind> cp_kinds(const SearchConfig& c) {
   return kinds;
 }
 
-// A set of shards lies within one network domain, 8 of them, 64 of them, and so on. Collectives of a
-// thousand ranks take long, and the shards of a hundred ranks often fit as well.
+// A set of shards lies within one network domain, 8 of them, 64 of them, and so on. Collectives of
+// a thousand ranks take long, and the shards of a hundred ranks often fit as well.
 constexpr std::int64_t kDomainStep = 8;
 
 std::vector<int> shard_domains(const ClusterSpec& cluster, const SearchConfig& c,

@@ -52,8 +52,8 @@ inline const std::vector<KnownHole>& known_holes() {
   return list;
 }
 
-// Whether a plan that is faster by `gain` fell through a hole that is known. Says so: a hole that no
-// run of every case meets any more is closed.
+// Whether a plan that is faster by `gain` fell through a hole that is known. Says so: a hole that
+// no run of every case meets any more is closed.
 inline bool is_known_hole(const Plan& answer, const Plan& faster, double gain) {
   const auto covers = [&](const KnownHole& hole) {
     if (gain > hole.most_gain) return false;

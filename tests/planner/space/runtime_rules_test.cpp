@@ -125,8 +125,9 @@ TEST(RuntimeRules, DispatchersThatAreNotSearchedAreNamed) {
   EXPECT_EQ(named("gb200-nvl72"), with("dispatcher deepep"));
   EXPECT_EQ(named("a100-sxm"), any);
   model.moe->top_k = 4;
-  EXPECT_EQ(named("a100-sxm"), (std::set<std::string>{"dispatcher allgather among more than 2 ranks",
-                                                      "dispatcher hierarchical"}));
+  EXPECT_EQ(named("a100-sxm"),
+            (std::set<std::string>{"dispatcher allgather among more than 2 ranks",
+                                   "dispatcher hierarchical"}));
   config.pin<"dispatcher">() = {Dispatcher::hybridep};
   EXPECT_EQ(named("h100-sxm"), std::set<std::string>{});
 }

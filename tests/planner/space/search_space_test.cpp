@@ -208,8 +208,8 @@ TEST(SearchSpace, SettingsOfAFamilyLieTogether) {
   }
   EXPECT_EQ(families, distinct.size());
   // 3 shardings, HybridEP with 3 graph modes, all-to-all and all-gather with 2, 6 kinds of CP, 2 of
-  // TP exchange; in each, but with the all-gather, the shared expert beside it or not, with experts'
-  // exchanges alone, paired, or split too.
+  // TP exchange; in each, but with the all-gather, the shared expert beside it or not, with
+  // experts' exchanges alone, paired, or split too.
   EXPECT_EQ(families, 3u * (3 + 2 + 2) * 6 * 2);
   EXPECT_EQ(all.size(), 3u * 6 * 2 * ((3 + 2) * 2 * 3 + 2));
 }
