@@ -93,9 +93,9 @@ std::vector<CpKind> cp_kinds(const SearchConfig& c) {
   return kinds;
 }
 
-// A set of shards lies within one network domain, 8 of them, 64 of them, and so on. Collectives of
-// a thousand ranks take long, and the shards of a hundred ranks often fit as well.
-constexpr std::int64_t kDomainStep = 8;
+// A set of shards lies within one network domain, 8 of them, 64 of them and so on, up to so many
+// ranks. Collectives of a thousand ranks take long, and shards of a hundred often fit as well.
+constexpr std::int64_t kDomainStep = 8, kFewRanks = 1024;
 
 std::vector<int> shard_domains(const ClusterSpec& cluster, const SearchConfig& c,
                                Sharding sharding) {
@@ -103,8 +103,9 @@ std::vector<int> shard_domains(const ClusterSpec& cluster, const SearchConfig& c
   const int domain = cluster.tiers.front().size;
   if (domain <= 0 || domain >= c.gpus) return {0};
   if (c.hybrid_sharding) return {*c.hybrid_sharding ? domain : 0};
-  std::vector<int> all{0};
-  for (std::int64_t ranks = domain; ranks < c.gpus; ranks *= kDomainStep) {
+  std::vector<int> all{0, domain};
+  for (std::int64_t ranks = domain * kDomainStep; ranks < std::min<std::int64_t>(c.gpus, kFewRanks);
+       ranks *= kDomainStep) {
     all.push_back(static_cast<int>(ranks));
   }
   return all;
