@@ -141,7 +141,7 @@ double BoundTable::passes_of_chunk(const Plan& plan) const {
 }
 
 OneChoiceBounds::OneChoiceBounds(BoundTable& table, const Plan& plan, const Schedule& order,
-                           const ChoiceWays& ways, Seconds cutoff)
+                                 const ChoiceWays& ways, Seconds cutoff)
     : table_(table),
       plan_(plan),
       ordered_(in_order(plan)),
@@ -191,7 +191,7 @@ void OneChoiceBounds::set(const ChoiceWays::Choice& choice) {
 }
 
 double OneChoiceBounds::bytes_of(std::size_t stage, const Place& place,
-                              const std::vector<double>& kept_by_kind) const {
+                                 const std::vector<double>& kept_by_kind) const {
   double kept = 0;
   for (const std::vector<double>& moment : held_[stage]) {
     kept = std::max(kept, std::inner_product(moment.begin(), moment.end(), kept_by_kind.begin(),

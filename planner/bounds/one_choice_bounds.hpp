@@ -21,7 +21,7 @@ class OneChoiceBounds {
   // one that holds less. Times are those of the highest clock of a plan that takes at most
   // `cutoff`, with the layers that all plans of the family share.
   OneChoiceBounds(BoundTable&, const Plan& plan, const Schedule& order, const ChoiceWays&,
-               Seconds cutoff);
+                  Seconds cutoff);
 
   // What follows is asked of this choice.
   void set(const ChoiceWays::Choice&);

@@ -27,7 +27,7 @@ constexpr double kHopefulPlain = 1.1;  // before layouts are polished
 constexpr std::size_t kOtherPipelines = 16;
 constexpr int kMostRounds = 4;
 constexpr int kRoundsOfOrder = 48;  // of the search for a 1F1B pipeline
-constexpr std::int64_t kEstimatesOfOrder = 20'000;  // and of choices of stages
+constexpr std::int64_t kEstimatesOfOrder = 20'000;  // at most; choices of stages count
 constexpr int kListedOfOrder = 3;   // plans that it lists
 
 bool same_degrees(const Plan& a, const Plan& b) {

@@ -209,7 +209,7 @@ std::int64_t NodeBounds::least_of_stages(const Node& family) {
   node.memory = 0;
   const Plan plain = tree_.plan_of(node);
   OneChoiceBounds bounds(bounds_, plain, schedule_of(plain, tree_.problem.workload), tree_.ways,
-                      kAnyTime);
+                         kAnyTime);
   std::vector<std::int64_t> least(static_cast<std::size_t>(plain.attention.pp), kNoPeak);
   for (const ChoiceWays::Choice& choice : tree_.ways.choices) {
     if (choice.by_stage) continue;

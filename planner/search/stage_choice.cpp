@@ -248,7 +248,7 @@ class Chooser {
   int gpus_per_node_;
   Seconds cutoff_;
   const Plan plain_;     // gives up nothing
-  OneChoiceBounds bounds_;  // of its choices
+  OneChoiceBounds bounds_;   // of its choices
   Plan plan_;
   StatePlace state_;
   std::size_t stages_;

@@ -43,7 +43,7 @@ bool has_narrow_rows(const SearchConfig& c) {
 // Between two ranks nearly every token goes to the other one, so a gather sends no more than an
 // exchange. With three or more experts a token it sorts less, too: it reads two tokens where an
 // exchange sorts as many rows as the token has experts. Among more ranks, with fewer experts or
-// with narrow rows it is tried where it is asked for.
+// with narrow rows only changes of the best plans have it, unless it is asked for.
 constexpr int kGatherWithin = 2;
 
 bool tries_gather(const ModelSpec& model, const SearchConfig& c) {

@@ -174,7 +174,7 @@ TEST(SearchSpace, TheAllGatherIsBetweenTwoRanksButWhereItIsPinned) {
   config.numerics.front().fp8_dispatch = true;
   EXPECT_FALSE(tries());
   config.numerics.front().fp8_dispatch = false;
-  model.moe->top_k = 2;  // no more than two ranks have
+  model.moe->top_k = 2;  // the gather sorts no less than an exchange
   EXPECT_FALSE(tries());
 }
 
