@@ -89,6 +89,8 @@ struct SearchConfig {
   Pinned<bool> optimizer_offload;
   // Whether the state lies there and the CPU makes the step. Not both.
   std::optional<bool> cpu_optimizer;
+  // How much of the state lies there where any of it does, above 0 to 1.
+  double host_share = 1;
   // Sets of modules to recompute and to offload; the empty set stands for none. With pinned sets,
   // whole layers are offloaded only if "offload-layers" is pinned too.
   std::vector<RecomputeChoice> recompute_sets;

@@ -18,12 +18,14 @@
 #include "planner/search/search.hpp"
 #include "simulator/cost/used_domain.hpp"
 #include "simulator/estimate.hpp"
+#include "simulator/uncertainty.hpp"
 
 namespace pleat {
 namespace {
 
 constexpr std::int64_t kFirstLook = 20;  // estimates
 constexpr int kBriefRounds = 256;        // of a search that need not prove its plan
+constexpr double kMuchSooner = 1.02;
 constexpr int kPolished = 5;             // plans whose layouts are made better; the best is taken
 
 // B0 doubled as the GPUs are, up to the critical batch.
@@ -54,11 +56,14 @@ struct Found {  // neither: interrupted
   bool proven = true;  // that no plan is faster, or that there is none
 };
 
-// `brief`: the search ends after some rounds, with a good plan, or goes on if it has none by then.
+// `above`: of a plan that is known. Then plans are ranked by the upper end of their band, and those
+// above it are of no interest. `brief`: the search ends after some rounds, with a good plan, or goes on if it has none by then.
 Found best_plan(const CapacitySite& site, const Problem& problem, int gpus, int threads,
                 std::vector<int> pp, const WorkHooks& hooks, const KeepSearching& keep_searching,
-                bool whole, bool brief, KnownPrices& known) {
+                bool whole, bool brief, std::optional<Seconds> above, KnownPrices& known) {
   SearchConfig config;
+  config.robust = above.has_value();
+  if (above) config.not_above = *above;
   config.pin<"pp">() = std::move(pp);
   config.gpus = gpus;
   config.runtime = site.target.runtime;
@@ -77,14 +82,14 @@ Found best_plan(const CapacitySite& site, const Problem& problem, int gpus, int 
   }
   try {
     SearchResult result = search(problem, config, &known);
-    if (brief && result.best.empty() && !result.optimal && hooks.goes_on()) {
+    if (brief && !above && result.best.empty() && !result.optimal && hooks.goes_on()) {
       config.max_rounds = 0;
       result = search(problem, config, &known);
     }
     if (whole && hooks.goes_on()) polish_layouts(problem, config, result);
     // Interrupted, the best so far is better than nothing.
     if (!result.best.empty()) return {std::move(result.best.front()), {}, result.optimal};
-    if (!result.optimal) return {};
+    if (!result.optimal || above) return {};
     const double usable = site.target.cluster.gpu.memory.base() * (1 - config.memory_margin);
     const double missing =
         static_cast<double>(result.nearest.front().estimate.peak_bytes()) - usable;
@@ -143,6 +148,14 @@ void put_practice(const CapacityQuestion& request, const CapacitySite& site,
   job.load_spread = load_spread(site, workload, job);
 }
 
+// Whether another plan with the same step could end much sooner at P90, as it has a narrower band:
+// at best that of a plan without token exchange and sharded weights.
+bool band_matters(const CapacitySite& site, const Job& job) {
+  Job narrow = job;
+  narrow.band = relative_band(site.target.model, Plan{}, site.target.profile);
+  return run_spread(job) > run_spread(narrow) * kMuchSooner;
+}
+
 }  // namespace
 
 std::optional<Offer> find_offer(const CapacityQuestion& request, const CapacitySite& site, int gpus,
@@ -165,11 +178,11 @@ std::optional<Offer> find_offer(const CapacityQuestion& request, const CapacityS
   Problem problem = site.target;
   problem.workload = workload;
   KnownPrices known;  // what both searches share
-  const auto with_stages = [&](std::vector<int> pp) -> std::optional<Offer> {
-    const Found found =
-        best_plan(site, problem, gpus, threads, std::move(pp), hooks, keep_searching, whole,
-                  whole && !request.proven, known);
-    if (!found.candidate && found.problem.empty()) return std::nullopt;
+  const auto found_with = [&](std::vector<int> pp, std::optional<Seconds> above) {
+    return best_plan(site, problem, gpus, threads, std::move(pp), hooks, keep_searching, whole,
+                     whole && !request.proven, above, known);
+  };
+  const auto offer_of = [&](const Found& found) {
     Offer offer = o;
     offer.problem = found.problem;
     offer.proven = found.proven;
@@ -179,6 +192,21 @@ std::optional<Offer> find_offer(const CapacityQuestion& request, const CapacityS
     offer.booking = book(offer.job, offer.rates, offer.tokens);
     offer.problem = offer.booking.problem;
     return offer;
+  };
+  // The plan with the shortest step may have a wide band; then P90 may be earlier with another one.
+  const auto with_stages = [&](const std::vector<int>& pp) -> std::optional<Offer> {
+    const Found found = found_with(pp, std::nullopt);
+    if (!found.candidate && found.problem.empty()) return std::nullopt;
+    Offer offer = offer_of(found);
+    const bool asked = whole && request.goal.confidence == Confidence::p90;
+    if (!found.candidate || !asked || !band_matters(site, offer.job)) return offer;
+    const Found narrow = found_with(pp, found.candidate->estimate.high);
+    offer.proven = offer.proven && narrow.proven;
+    if (!narrow.candidate) return offer;
+    Offer other = offer_of(narrow);
+    other.proven = offer.proven;
+    const bool earlier = other.booking.finish.p90 < offer.booking.finish.p90;
+    return other.problem.empty() && (earlier || !offer.problem.empty()) ? other : offer;
   };
   std::optional<Offer> fastest = with_stages({});
   if (!fastest || fastest->job.cluster.empty()) return fastest;  // no plan

@@ -64,7 +64,7 @@ void check_formats(const SearchConfig& c, const ModelSpec& model) {
 void check_cpu_step(const SearchConfig& c, const ModelSpec& model) {
   if (!c.cpu_optimizer.value_or(false)) return;
   Plan plan;
-  put_state(StatePlace::host_stepped, plan);
+  put_state(StatePlace::host_stepped, 1, plan);
   const Pinned<Sharding>& sharding = c.pin<"sharding">();
   plan.sharding = sharding ? std::ranges::min(sharding.values) : Sharding::zero1;
   for (const Numerics& n : c.numerics) {

@@ -260,7 +260,7 @@ PlanBounds BoundTable::mesh(const Plan& plan, const StateChoices& state, Seconds
   const PlanParts parts = estimator_.parts(plan);
   const Shape& shape = shape_of(parts, plan);
   Plan lean = plan;
-  put_state(state.place, lean);
+  put_state(state.place, state.share, lean);
   put_shards(lean.sharding, 0, lean);
   CompiledLayers compiled;
   const Seconds time = at_highest_clock(
@@ -325,8 +325,8 @@ std::int64_t BoundTable::least_peak(const Plan& plan, Sharding least, double sha
          least_outside(plan);
 }
 
-std::int64_t BoundTable::least_state(const Plan& of_mesh, Plan plan, StatePlace least) {
-  put_state(least, plan);
+std::int64_t BoundTable::least_state(const Plan& of_mesh, Plan plan, const StateChoices& state) {
+  put_state(state.place, state.share, plan);
   const PlanParts parts = estimator_.parts(of_mesh);
   const Shape& shape = shape_of(parts, of_mesh);
   const Layers& layers = layers_of(parts, of_mesh, BoundScope::mesh);

@@ -85,7 +85,7 @@ class BoundTable {
   [[nodiscard]] std::int64_t least_peak(const Plan&, Sharding least, double share);
   // Bytes of all plans with this one's mesh and settings, whatever they give up: weights, gradients
   // and optimizer state, and what the runtime holds beside them. `of_mesh`: any plan of the mesh.
-  [[nodiscard]] std::int64_t least_state(const Plan& of_mesh, Plan, StatePlace least);
+  [[nodiscard]] std::int64_t least_state(const Plan& of_mesh, Plan, const StateChoices&);
   // Ways in which the plans of a mesh may exchange: which of the search they are, a bit for each,
   // and a plan of each that gives up nothing, as for `exchange`.
   struct Exchanges {

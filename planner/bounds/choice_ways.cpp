@@ -27,7 +27,7 @@ ChoiceWays::ChoiceWays(const std::vector<MemoryChoice>& all) {
                                             .layers = c.recompute.layers,
                                             .unit = c.recompute.unit}),
                        index_in(offload, {.modules = modules, .layers = c.offload_layers}), c.state,
-                       c.by_stage});
+                       c.share, c.by_stage});
   }
 }
 

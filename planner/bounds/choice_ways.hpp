@@ -29,6 +29,7 @@ struct ChoiceWays {
   struct Choice {
     std::size_t recompute, offload;  // indices
     StatePlace state;
+    double share;  // of the optimizer state that is there
     bool by_stage;
     // A choice that gives up less and is never slower, and one that needs the least memory of those
     // that recompute the same; -1: none is known. The second may be this one.

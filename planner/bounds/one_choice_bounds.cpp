@@ -82,7 +82,7 @@ ChoiceTimes BoundTable::times_of_choices(const Plan& plan, const Sources& from,
     std::optional<TailCosts>& end = of.ends[static_cast<std::size_t>(choice.state)];
     if (end) continue;
     Plan placed = plan;
-    put_state(choice.state, placed);
+    put_state(choice.state, choice.share, placed);
     end = tail_costs(tail_of(placed, parts, shape, from.layers), placed, runtime_,
                      problem_.profile, plan.microbatches(problem_.workload.global_batch), stages,
                      {});
@@ -168,11 +168,11 @@ OneChoiceBounds::OneChoiceBounds(BoundTable& table, const Plan& plan, const Sche
       beside_(table.outside(plan)),
       without_sending_(ways.recompute.size() * kStatePlaces, Seconds(-1)) {}
 
-const OneChoiceBounds::Place& OneChoiceBounds::place_of(StatePlace state) {
-  std::optional<Place>& place = places_[static_cast<std::size_t>(state)];
+const OneChoiceBounds::Place& OneChoiceBounds::place_of(const ChoiceWays::Choice& choice) {
+  std::optional<Place>& place = places_[static_cast<std::size_t>(choice.state)];
   if (place) return *place;
   place.emplace(plan_);
-  put_state(state, place->plan);
+  put_state(choice.state, choice.share, place->plan);
   if (refused_cpu_step(table_.runtime_, place->plan) != nullptr) {
     place->never = kStepRefused;
     return *place;
@@ -183,7 +183,9 @@ const OneChoiceBounds::Place& OneChoiceBounds::place_of(StatePlace state) {
   return *place;
 }
 
-std::int64_t OneChoiceBounds::never(StatePlace state) { return place_of(state).never; }
+std::int64_t OneChoiceBounds::never(const ChoiceWays::Choice& choice) {
+  return place_of(choice).never;
+}
 
 void OneChoiceBounds::set(const ChoiceWays::Choice& choice) {
   choice_ = &choice;
@@ -203,13 +205,13 @@ double OneChoiceBounds::bytes_of(std::size_t stage, const Place& place,
 }
 
 std::int64_t OneChoiceBounds::bytes_of_stage(std::size_t stage) {
-  const Place& place = place_of(choice_->state);
+  const Place& place = place_of(*choice_);
   if (place.never > 0) return place.never;
   return static_cast<std::int64_t>(bytes_of(stage, place, bytes_.kept())) + beside_;
 }
 
 std::int64_t OneChoiceBounds::bytes(std::int64_t usable) {
-  const Place& place = place_of(choice_->state);
+  const Place& place = place_of(*choice_);
   const auto room = static_cast<double>(usable - beside_);
   const std::vector<double>& kept = bytes_.kept();
   double most = 0;
@@ -261,7 +263,7 @@ BoundsByChoice BoundTable::by_choice(const Plan& plan, const Schedule& order,
   };
   for (std::size_t c = 0; c < ways.choices.size(); ++c) {
     const ChoiceWays::Choice& choice = ways.choices[c];
-    if (const std::int64_t peak = of.never(choice.state); peak > 0) {
+    if (const std::int64_t peak = of.never(choice); peak > 0) {
       bounds.set(c, once(never[static_cast<std::size_t>(choice.state)], {{}, peak}));
       continue;
     }

@@ -26,7 +26,7 @@ class OneChoiceBounds {
   // What follows is asked of this choice.
   void set(const ChoiceWays::Choice&);
   // kHostIsFull or kStepRefused, by where the optimizer's state is; else 0.
-  [[nodiscard]] std::int64_t never(StatePlace);
+  [[nodiscard]] std::int64_t never(const ChoiceWays::Choice&);
   // Bytes of a stage; and of the largest, or of one that has more than `usable`.
   [[nodiscard]] std::int64_t bytes_of_stage(std::size_t stage);
   [[nodiscard]] std::int64_t bytes(std::int64_t usable);
@@ -42,7 +42,7 @@ class OneChoiceBounds {
     std::vector<BoundTable::StateBytes> state;  // by stage
     std::int64_t never = 0;
   };
-  const Place& place_of(StatePlace);
+  const Place& place_of(const ChoiceWays::Choice&);
   double bytes_of(std::size_t stage, const Place&, const std::vector<double>& kept) const;
 
   BoundTable& table_;
@@ -59,7 +59,7 @@ class OneChoiceBounds {
   // adds to it.
   std::vector<BoundTable::StageRest> rest_;
   std::int64_t beside_;
-  std::array<std::optional<Place>, kStatePlaces> places_;  // by StatePlace
+  std::array<std::optional<Place>, kStatePlaces> places_;  // by StatePlace: all of its choices have one share
   // By way to recompute and place; negative: not asked for yet.
   std::vector<Seconds> without_sending_;
   const ChoiceWays::Choice* choice_ = nullptr;

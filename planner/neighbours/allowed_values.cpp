@@ -126,10 +126,7 @@ bool allows_layers(const SearchConfig& c, const Plan& p) {
 bool allows_state(const SearchConfig& c, const Plan& p) {
   const OptimizerPlan& o = p.optimizer;
   if (c.optimizer_offload.only(true)) return o.state_offload == 1 && o.cpu_offload == 0;
-  // Searches of Megatron's plans have it only if it is asked for: its main branch has it not.
-  const bool comes_back = c.optimizer_offload.empty() ? c.runtime == Runtime::pleat && c.offload
-                                                      : in(c.optimizer_offload.values, true);
-  if (o.state_offload > 0 && !comes_back) return false;
+  if (o.state_offload > 0 && !state_may_come_back(c)) return false;
   if (c.cpu_optimizer) return o.cpu_offload == (*c.cpu_optimizer ? 1 : 0);
   return o.cpu_offload == 0 || c.offload;
 }
@@ -146,6 +143,11 @@ bool allows_memory(const SearchConfig& c, const Plan& p) {
 }
 
 }  // namespace
+
+bool state_may_come_back(const SearchConfig& c) {
+  if (c.optimizer_offload.empty()) return c.runtime == Runtime::pleat && c.offload;
+  return in(c.optimizer_offload.values, true);
+}
 
 bool allows(const Problem& problem, const SearchConfig& config, const Plan& plan) {
   return allows_mesh(config, plan) && allows_setting(problem, config, plan) &&

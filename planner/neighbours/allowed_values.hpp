@@ -14,4 +14,8 @@ namespace pleat {
 // looked at.
 [[nodiscard]] bool allows(const Problem&, const SearchConfig&, const Plan&);
 
+// Whether the optimizer's state may lie in host memory and come back for the step. For Megatron
+// only if it is asked for: its main branch has it not.
+[[nodiscard]] bool state_may_come_back(const SearchConfig&);
+
 }  // namespace pleat

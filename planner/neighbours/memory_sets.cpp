@@ -65,6 +65,8 @@ bool gives_up_memory(const Plan& plan) {
          plan.offload_layers > 0 || !plan.stages.empty() || place_of(plan) != StatePlace::device;
 }
 
+bool same_state_place(const Plan& a, const Plan& b) { return place_of(a) == place_of(b); }
+
 bool same_memory_choice(const Plan& a, const Plan& b) {
   return recompute_of(a) == recompute_of(b) && a.offload == b.offload &&
          a.offload_layers == b.offload_layers && a.stages == b.stages &&

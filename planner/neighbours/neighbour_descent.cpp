@@ -35,6 +35,11 @@ bool is_of_degrees(const PlanChange& change) {
   return of_degrees;
 }
 
+bool is_of_state(const PlanChange& change) {
+  return change.row == kPlanRow<&Plan::optimizer, &OptimizerPlan::state_offload> ||
+         change.row == kPlanRow<&Plan::optimizer, &OptimizerPlan::cpu_offload>;
+}
+
 bool same_pipeline(const Plan& a, const Plan& b) {
   return a.attention == b.attention && a.vpp == b.vpp && a.schedule == b.schedule &&
          a.micro_batch == b.micro_batch && a.microbatch_group == b.microbatch_group;
@@ -54,6 +59,7 @@ NeighbourDescent::NeighbourDescent(const Problem& problem, const SearchConfig& c
 
 Candidate NeighbourDescent::run(Candidate start, Tries tries) {
   other_degrees_ = tries.other_degrees;
+  other_state_ = tries.other_state;
   best_ = std::move(start);
   value_ = value_of(best_.estimate, config_.robust);
   for (int steps = 0; steps < kMostDescents && !prices_.used_up(); ++steps) {
@@ -101,6 +107,7 @@ void NeighbourDescent::find_singles() {
   plans_.clear();
   for (const PlanChange& change : changes_of(best_.plan, by_stage_, numbers_)) {
     if (!other_degrees_ && is_of_degrees(change)) continue;
+    if (!other_state_ && is_of_state(change)) continue;
     Single single{change};
     if (add(change, nullptr)) {
       single.at = static_cast<int>(plans_.size()) - 1;

@@ -28,6 +28,7 @@ class NeighbourDescent {
   struct Tries {
     bool pairs = false;        // two changes together
     bool other_degrees = true;
+    bool other_state = true;   // other shares of the optimizer's state in host memory
   };
 
   // The references must outlive it.
@@ -81,7 +82,7 @@ class NeighbourDescent {
   NeighbourPrices& prices_;
   std::vector<int> numbers_;
   bool by_stage_;
-  bool other_degrees_ = true;
+  bool other_degrees_ = true, other_state_ = true;
   Candidate best_;
   Seconds value_;
   std::vector<Single> singles_;

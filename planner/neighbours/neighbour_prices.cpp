@@ -11,8 +11,8 @@ namespace {
 
 constexpr std::size_t kPricedAtOnce = 64;  // plans priced between two looks at the limits
 constexpr std::int64_t kManySlots = 1000;  // a plan of more is bounded before it is priced
-constexpr int kParts = 100;                // a share is a multiple of a hundredth
-constexpr int kPricesOfShare = 8;          // to halve that down to one
+constexpr int kParts = 1000;               // a share is a multiple of a thousandth
+constexpr int kPricesOfShare = 11;         // to halve that down to one
 
 int most_prices(const Neighbour& n) { return n.least_share >= 0 ? kPricesOfShare : 1; }
 

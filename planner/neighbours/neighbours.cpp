@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/diagnostics.hpp"
-#include "core/plan/numerics.hpp"
 #include "planner/layout/chunk_layouts.hpp"
 #include "planner/layout/layout_polish.hpp"
+#include "planner/neighbours/further_searches.hpp"
+#include "planner/neighbours/memory_sets.hpp"
 #include "planner/neighbours/neighbour_descent.hpp"
 #include "planner/search/different_plans.hpp"
-#include "planner/search/search.hpp"
-#include "planner/space/mesh_space.hpp"
 
 namespace pleat {
 namespace {
@@ -23,12 +21,9 @@ constexpr std::int64_t kShareOfOtherOrder = 2;  // but those with another order 
                                                 // or other chunks or microbatches of it
 constexpr std::size_t kStarts = 5;
 constexpr double kHopeful = 1.05;  // slower plans are no starts
-constexpr double kHopefulPlain = 1.1;  // before layouts are polished
 constexpr std::size_t kOtherPipelines = 16;
 constexpr int kMostRounds = 4;
-constexpr int kRoundsOfOrder = 48;  // of the search for a 1F1B pipeline
-constexpr std::int64_t kEstimatesOfOrder = 20'000;  // at most; choices of stages count
-constexpr int kListedOfOrder = 3;   // plans that it lists
+constexpr int kMostLooksAtState = 3;
 
 bool same_degrees(const Plan& a, const Plan& b) {
   return a.attention == b.attention && a.expert == b.expert;
@@ -48,7 +43,8 @@ class NeighbourSearch {
         config_(config),
         result_(result),
         prices_(problem, config_, config.neighbours, config.neighbours * kSlotsOfAPrice),
-        descent_(problem, config_, prices_) {}
+        descent_(problem, config_, prices_),
+        searches_(problem, config_, result) {}
 
   // The fastest change of the first start may lead to other degrees, where the steps after it gain
   // less than beside the start's own: so these are gone through by themselves, too.
@@ -58,9 +54,10 @@ class NeighbourSearch {
     std::vector<Candidate> found;
     std::size_t best_start = 0;
     std::vector<Candidate> starts = result_.best;
-    if (std::optional<Candidate> other = one_f_one_b_pipeline()) {
+    if (std::optional<Candidate> other = searches_.one_f_one_b(before)) {
       starts.insert(starts.begin() + 1, std::move(*other));
     }
+    allow(config_.neighbours);
     bool had_pieces = false;  // one start with other pieces has had its pairs
     for (std::size_t i = 0; i < std::min(kStarts, starts.size()); ++i) {
       const Candidate& start = starts[i];
@@ -69,7 +66,7 @@ class NeighbourSearch {
       const bool pieces = i > 0 && !had_pieces && other_pieces(start.plan, best.plan);
       had_pieces = had_pieces || pieces;
       const std::int64_t share = other_order || pieces ? kShareOfOtherOrder : kShareOfOthers;
-      if (i > 0) allow(std::max<std::int64_t>(1, config_.neighbours / share));
+      if (i > 0) allow(prices_of(share));
       Candidate end = descend(start, {.pairs = i == 0 || pieces, .other_degrees = !pieces});
       if (i == 0 && !same_degrees(end.plan, start.plan)) {
         allow(config_.neighbours);
@@ -87,6 +84,12 @@ class NeighbourSearch {
       best = descend(best, {.pairs = true});
       found.push_back(best);
     }
+    for (int looks = 0; looks < kMostLooksAtState; ++looks) {
+      Candidate end = with_other_state(best);
+      if (value(end) >= value(best)) break;
+      best = std::move(end);
+      found.push_back(best);
+    }
     const bool faster = value(best) < value(before);
     bool every = false;
     if (faster && best.plan.attention.pp > 1 && config_.pin<"layout">().empty()) {
@@ -96,7 +99,7 @@ class NeighbourSearch {
       best = std::move(last.best);
       found.push_back(best);
       if (other) {  // it may leave more memory
-        allow(std::max<std::int64_t>(1, config_.neighbours / kShareOfOthers));
+        allow(prices_of(kShareOfOthers));
         Candidate end = descend(best, {});
         if (value(end) < value(best)) {
           every = false;
@@ -114,49 +117,29 @@ class NeighbourSearch {
     return value_of(c.estimate, config_.robust);
   }
 
+  // Of one of the plans that get less.
+  [[nodiscard]] std::int64_t prices_of(std::int64_t parts) const {
+    return std::max<std::int64_t>(1, config_.neighbours / parts);
+  }
+
   [[nodiscard]] Candidate faster_of(Candidate a, Candidate b) const {
     return value(b) < value(a) ? std::move(b) : std::move(a);
   }
 
-  // The best pipeline in 1F1B order where the best plan has another order. It alone has several
-  // numbers of chunks and groups of microbatches, so it gains more by other layouts and changes.
-  std::optional<Candidate> one_f_one_b_pipeline() {
-    constexpr PipelineSchedule order = PipelineSchedule::one_f_one_b;
-    const Candidate& best = result_.best.front();
-    const std::vector<PipelineSchedule> orders = schedules_of(config_);
-    const bool may = std::ranges::find(orders, order) != orders.end();
-    if (!may || best.plan.schedule == order || best.plan.attention.pp == 1) return std::nullopt;
-    SearchConfig config = config_;
-    config.pin<"schedule">() = order;
-    config.numerics = {numerics_of(best.plan)};
-    config.free_numerics.clear();
-    config.not_above = value(best) * kHopefulPlain;
-    config.max_rounds = kRoundsOfOrder;
-    config.tells_nearest = false;
-    config.top = config.certain = kListedOfOrder;
-    const std::int64_t left = config_.max_evaluations;  // 0: no limit
-    config.max_evaluations = left > 0 ? std::min(left, kEstimatesOfOrder) : kEstimatesOfOrder;
-    if (config_.progress) {
-      config.progress = [this, known = value(best)](SearchProgress p) {
-        p.best = p.bound = known;
-        return config_.progress(p);
-      };
+  // The best end of plans with other state in host memory, or `best`.
+  Candidate with_other_state(const Candidate& best) {
+    Candidate fastest = best;
+    bool first = true;
+    for (Candidate& c : searches_.with_state_in_host_memory(best)) {
+      if (!same_state_place(c.plan, best.plan)) {  // at first it may be faster without
+        allow(config_.neighbours);
+        c = descend(std::move(c), {.pairs = first, .other_state = false});
+      }
+      allow(first ? config_.neighbours : prices_of(kShareOfOthers));
+      fastest = faster_of(std::move(fastest), descend(std::move(c), {.pairs = first}));
+      first = false;
     }
-    SearchResult other;
-    try {
-      other = search(problem_, config, nullptr);
-    } catch (const ConfigError&) {
-      return std::nullopt;  // no valid plan has this order
-    }
-    polish_layouts(problem_, config, other);
-    result_.priced += other.priced;
-    if (left > 0) config_.max_evaluations = std::max<std::int64_t>(1, left - other.priced);
-    allow(config_.neighbours);
-    const auto hopeful = std::ranges::find_if(other.best, [&](const Candidate& c) {
-      return c.plan.attention.pp > 1 && value(c) <= value(best) * kHopeful;
-    });
-    if (hopeful == other.best.end()) return std::nullopt;
-    return std::move(*hopeful);
+    return fastest;
   }
 
   // Changes of fields and of layouts, in turn.
@@ -240,6 +223,7 @@ class NeighbourSearch {
   bool all_ = true;  // no budget was used up
   NeighbourPrices prices_;
   NeighbourDescent descent_;
+  FurtherSearches searches_;
 };
 
 }  // namespace

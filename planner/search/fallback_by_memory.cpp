@@ -69,6 +69,7 @@ std::vector<std::int16_t> few_choices(const PlanTree& tree) {
   few.push_back(tree.least_memory);
   MemoryChoice most = tree.choices[static_cast<std::size_t>(tree.least_memory)];
   most.state = tree.least_place();
+  most.share = tree.config.host_share;
   const auto at = std::ranges::find(tree.choices, most);
   if (at != tree.choices.end() && most.state != StatePlace::device) {
     few.push_back(static_cast<std::int16_t>(at - tree.choices.begin()));

@@ -186,7 +186,8 @@ Seconds NodeBounds::least_own_that_fits(const Node& setting, Seconds cutoff) {
 std::int64_t NodeBounds::least_state(const Node& family) {
   Plan of_mesh = tree_.mesh_plan(with_largest_group(family));
   tree_.put_least_work(tree_.least_work.front(), of_mesh);
-  return bounds_.least_state(of_mesh, tree_.plan_of(family), tree_.least_place());
+  const Plan plan = tree_.plan_of(family);
+  return bounds_.least_state(of_mesh, plan, tree_.state_choices(plan));
 }
 
 std::int64_t NodeBounds::least_of_family(const Node& family, Seconds cutoff) {

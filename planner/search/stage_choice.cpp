@@ -56,7 +56,7 @@ class Chooser {
     std::vector<std::size_t> all(stages_);
     std::iota(all.begin(), all.end(), std::size_t{0});
     const auto plain = std::ranges::find_if(tree_.choices, [&](const MemoryChoice& c) {
-      return c == MemoryChoice{.recompute = {}, .offload = {}, .state = state_};
+      return c.keeps_activations() && c.state == state_;
     });
     collect(static_cast<std::int16_t>(plain - tree_.choices.begin()), all);
     ChosenByStage found;

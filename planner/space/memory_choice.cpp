@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "core/diagnostics.hpp"
 #include "planner/space/runtime_rules.hpp"
@@ -94,9 +95,9 @@ bool by_stage(const SearchConfig& config) {
   return config.by_stage.value_or(config.runtime == Runtime::pleat);
 }
 
-void put_state(StatePlace place, Plan& plan) {
-  plan.optimizer.state_offload = place == StatePlace::host ? 1 : 0;
-  plan.optimizer.cpu_offload = place == StatePlace::host_stepped ? 1 : 0;
+void put_state(StatePlace place, double share, Plan& plan) {
+  plan.optimizer.state_offload = place == StatePlace::host ? share : 0;
+  plan.optimizer.cpu_offload = place == StatePlace::host_stepped ? share : 0;
   plan.optimizer.cpu_offload_overlapped = place == StatePlace::host_stepped;
 }
 
@@ -108,7 +109,11 @@ void MemoryChoice::put_into(Plan& plan) const {
   plan.offload = offload;
   plan.offload_layers = offload_layers;
   plan.stages.clear();
-  put_state(state, plan);
+  put_state(state, share, plan);
+}
+
+bool MemoryChoice::keeps_activations() const {
+  return recompute == RecomputeChoice{} && offload.empty() && offload_layers == 0 && !by_stage;
 }
 
 bool MemoryChoice::repeats_another(int most_layers, int stages) const {
@@ -196,32 +201,38 @@ std::vector<MemoryChoice> memory_choices(const ModelSpec& model, const ClusterSp
   }
   std::vector<MemoryChoice> choices;
   for (const StatePlace state : places(cluster, config)) {
+    const double share = state == StatePlace::device ? 1 : config.host_share;
     for (const RecomputeChoice& recompute : all_recompute_choices(model, config)) {
       for (const auto& offload : offloads) {
         // With all modules recomputed little is left to offload.
         if (recompute.full && !offload.empty() && !pinned) continue;
         if (!pinned && sent_first(offload, recompute, model) != offload) continue;
-        choices.push_back({recompute, offload, 0, state});
+        choices.push_back({recompute, offload, 0, state, share});
       }
     }
     // Pinned sets hold for all stages alike.
     const bool free = !pinned && config.recompute_sets.empty();
     const bool alone = offloads.size() == 1 && !config.recompute;
     if (by_stage(config) && free && !alone) {
-      choices.push_back({{}, {}, 0, state, true});
+      choices.push_back({{}, {}, 0, state, share, true});
     }
     if (!config.offload || !takes_layers(config)) continue;
     for (const int layers : numbers(config.pin<"offload-layers">(), model.layers)) {
-      choices.push_back({{}, {}, layers, state});
+      choices.push_back({{}, {}, layers, state, share});
     }
   }
-  const MemoryChoice least{.recompute = {}, .offload = {}, .state = choices.front().state};
-  const auto first = std::ranges::find(choices, least);
+  const StatePlace place = choices.front().state;
+  const auto first = std::ranges::find_if(choices, [&](const MemoryChoice& c) {
+    return c.keeps_activations() && c.state == place;
+  });
   if (first != choices.end()) {
     std::rotate(choices.begin(), first, std::next(first));
   } else {
-    choices.insert(choices.begin(), least);
-    choices.front().only_bounds = true;
+    MemoryChoice least;
+    least.state = place;
+    least.share = choices.front().share;
+    least.only_bounds = true;
+    choices.insert(choices.begin(), std::move(least));
   }
   return choices;
 }

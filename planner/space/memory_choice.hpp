@@ -23,7 +23,8 @@ enum class StatePlace : std::uint8_t {
 };
 
 inline constexpr std::size_t kStatePlaces = 3;
-void put_state(StatePlace, Plan&);
+// `share`: of the state that is not on the GPU.
+void put_state(StatePlace, double share, Plan&);
 
 // Whether a search lets each pipeline stage choose its own recompute and offload. Megatron has one
 // choice for all stages.
@@ -39,6 +40,7 @@ struct MemoryChoice {
   std::set<Offload> offload;
   int offload_layers = 0;  // whole layers' activations in host memory
   StatePlace state = StatePlace::device;
+  double share = 1;  // of the state that is there; the rest is on the GPU
   // Each stage takes one of the other choices with this `state` (stage_choice.hpp). As a plan by
   // itself it saves nothing.
   bool by_stage = false;
@@ -46,6 +48,8 @@ struct MemoryChoice {
   // more.
   bool only_bounds = false;
   void put_into(Plan&) const;
+  // Whether it keeps all of the activations, on the GPU, for all stages alike.
+  [[nodiscard]] bool keeps_activations() const;
   // Whether it is no plan of its own: only a bound, or the same as another choice for a pipeline of
   // `stages` stages whose chunks have at most `most_layers` layers.
   [[nodiscard]] bool repeats_another(int most_layers, int stages) const;

@@ -12,7 +12,7 @@ namespace pleat {
 MemoryTree::Bits::Bits(const MemoryChoice& c)
     : choice(c),
       modules(parts_of(c.recompute.modules)),
-      plain(c == MemoryChoice{.recompute = {}, .offload = {}, .state = c.state}) {
+      plain(c.keeps_activations()) {
   for (const Offload o : c.offload) offload |= 1U << static_cast<unsigned>(o);
 }
 

@@ -54,6 +54,7 @@ PlanTree::PlanTree(const Problem& p, const SearchConfig& c)
   for (std::size_t i = 0; i < choices.size(); ++i) {
     MemoryChoice bare = choices[i];
     bare.state = StatePlace::device;
+    bare.share = 1;
     const bool end =
         bare == MemoryChoice{} || bare == choices[static_cast<std::size_t>(least_memory)];
     if (end) ends.push_back(static_cast<std::int16_t>(i));
@@ -223,7 +224,7 @@ double PlanTree::weight(const Node& node) const {
 }
 
 StateChoices PlanTree::find_state_choices(bool pipeline) const {
-  StateChoices state{{}, {}, least_place()};
+  StateChoices state{{}, {}, least_place(), config.host_share};
   const auto add = [](auto& list, auto value) {
     if (std::ranges::find(list, value) == list.end()) list.push_back(value);
   };

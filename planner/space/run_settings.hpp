@@ -96,6 +96,7 @@ struct StateChoices {
   std::vector<Sharding> shardings;  // the one that leaves the least on a rank comes last
   std::vector<int> domains{0};      // of shards, as Setting::shard_domain
   StatePlace place = StatePlace::device;  // the allowed one that leaves the least on the GPU
+  double share = 1;                       // of the state that is then there
 };
 
 // Whether the hardware has the dispatcher's kernels.

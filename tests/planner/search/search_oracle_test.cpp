@@ -65,7 +65,7 @@ std::size_t memory_of(const Plan& p, const std::vector<MemoryChoice>& choices) {
   for (std::size_t m = 0; m < choices.size(); ++m) {
     if (choices[m].by_stage) {
       Plan other = p;
-      put_state(choices[m].state, other);
+      put_state(choices[m].state, choices[m].share, other);
       if (!p.stages.empty() && other == p) return m;
       continue;
     }
@@ -380,7 +380,7 @@ TEST(SearchOracle, BoundsAreAdmissible) {
           step);
       EXPECT_LE(least_of([&](Plan m) {
                   m.recompute_full = true;
-                  put_state(StatePlace::host_stepped, m);
+                  put_state(StatePlace::host_stepped, 1, m);
                   return bounds.least_peak(m, Sharding::zero3, tree.least_saved);
                 }),
                 e.peak_bytes());
@@ -430,7 +430,8 @@ TEST(SearchOracle, BoundsAreAdmissible) {
         EXPECT_EQ(of_family.peak_bytes, of_choice.peak_bytes);
       }
       EXPECT_LE(least_of([&](const Plan& m) {
-                  return bounds.least_state(m, plan, StatePlace::host_stepped);
+                  return bounds.least_state(
+                      m, plan, {.shardings = {}, .place = StatePlace::host_stepped});
                 }),
                 e.peak_bytes());
       for (const PlanBounds& b : {family, own}) EXPECT_LE(b.peak_bytes, e.peak_bytes());

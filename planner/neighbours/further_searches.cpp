@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+#include "planner/neighbours/further_searches.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include "core/diagnostics.hpp"
+#include "core/plan/numerics.hpp"
+#include "planner/layout/layout_polish.hpp"
+#include "planner/neighbours/allowed_values.hpp"
+#include "planner/neighbours/memory_sets.hpp"
+#include "planner/search/search.hpp"
+#include "planner/space/mesh_space.hpp"
+
+namespace pleat {
+namespace {
+
+constexpr double kHopefulPlain = 1.1;  // slower plans are of no interest, before layouts are polished
+constexpr double kHopefulPolished = 1.05;           // and after
+constexpr int kMostRounds = 48;                     // of a search
+constexpr std::int64_t kMostEstimates = 20'000;     // likewise; choices of stages count
+constexpr int kListed = 3;                          // plans of a search
+constexpr double kSharesOfOwn[] = {1, 0.75, 0.5, 0.25, 1.25, 1.5};  // of the best plan's share
+constexpr double kShareSteps = 1000;                // in a whole
+constexpr int kMostLooks = 3;                       // at these shares, each beside the last one's best
+constexpr std::size_t kPolished = 4;                // plans
+
+}  // namespace
+
+FurtherSearches::FurtherSearches(const Problem& problem, SearchConfig& config,
+                                 SearchResult& result)
+    : problem_(problem), config_(config), result_(result) {}
+
+Seconds FurtherSearches::value(const Candidate& c) const {
+  return value_of(c.estimate, config_.robust);
+}
+
+std::optional<Candidate> FurtherSearches::one_f_one_b(const Candidate& best) {
+  constexpr PipelineSchedule order = PipelineSchedule::one_f_one_b;
+  const std::vector<PipelineSchedule> orders = schedules_of(config_);
+  const bool may = std::ranges::find(orders, order) != orders.end();
+  if (!may || best.plan.schedule == order || best.plan.attention.pp == 1) return std::nullopt;
+  SearchConfig config = config_;
+  config.pin<"schedule">() = order;
+  SearchResult found = search_with(config, best, value(best));
+  polish_layouts(problem_, config, found);
+  const auto hopeful = std::ranges::find_if(found.best, [&](const Candidate& c) {
+    return c.plan.attention.pp > 1 && value(c) <= value(best) * kHopefulPolished;
+  });
+  if (hopeful == found.best.end()) return std::nullopt;
+  return std::move(*hopeful);
+}
+
+std::vector<Candidate> FurtherSearches::with_state_in_host_memory(const Candidate& best) {
+  const OptimizerPlan& o = best.plan.optimizer;
+  const bool pinned = config_.cpu_optimizer || config_.optimizer_offload.only(true);
+  if (pinned || (o.cpu_offload > 0 && o.state_offload > 0)) return {};
+  std::vector<Candidate> found;
+  if (o.cpu_offload > 0 || o.state_offload > 0) {
+    const bool stepped = o.cpu_offload > 0;
+    found = with_shares(stepped ? StatePlace::host_stepped : StatePlace::host, best);
+  } else if (state_may_come_back(config_) && gives_up_memory(best.plan)) {
+    found = with_state_in(StatePlace::host, 1, best, value(best));
+  }
+  in_order(found);
+  if (found.size() > kPolished) found.resize(kPolished);
+  for (Candidate& c : found) c = polish_layout(problem_, config_, std::move(c)).best;
+  in_order(found);
+  std::erase_if(found, [&](const Candidate& c) { return value(c) > value(best) * kHopefulPolished; });
+  return found;
+}
+
+// The plans with shares near that of `best`, then near that of the fastest plan found.
+std::vector<Candidate> FurtherSearches::with_shares(StatePlace place, const Candidate& best) {
+  const auto share_of = [](const Plan& plan) {
+    return plan.optimizer.cpu_offload + plan.optimizer.state_offload;
+  };
+  std::vector<Candidate> found;
+  double around = share_of(best.plan);
+  Seconds known = value(best);
+  for (int looks = 0; looks < kMostLooks; ++looks) {
+    for (const double times : kSharesOfOwn) {
+      const double share = std::round(times * around * kShareSteps) / kShareSteps;
+      if (share <= 0 || share > 1 || (looks > 0 && times == 1)) continue;
+      std::ranges::move(with_state_in(place, share, best, known), std::back_inserter(found));
+    }
+    in_order(found);
+    if (found.empty() || value(found.front()) >= known) break;
+    known = value(found.front());
+    around = share_of(found.front().plan);
+  }
+  return found;
+}
+
+std::vector<Candidate> FurtherSearches::with_state_in(StatePlace place, double share,
+                                                      const Candidate& best, Seconds known) {
+  SearchConfig config = config_;
+  config.cpu_optimizer = place == StatePlace::host_stepped;
+  config.optimizer_offload = {};
+  if (place == StatePlace::host) config.optimizer_offload = true;
+  config.host_share = share;
+  return search_with(std::move(config), best, known).best;
+}
+
+void FurtherSearches::in_order(std::vector<Candidate>& plans) const {
+  std::ranges::stable_sort(plans, {}, [&](const Candidate& c) { return value(c); });
+}
+
+// The plans of a search with the number formats of `best` that are not much slower than `known`;
+// none if the space is empty.
+SearchResult FurtherSearches::search_with(SearchConfig config, const Candidate& best,
+                                          Seconds known) {
+  config.numerics = {numerics_of(best.plan)};
+  config.free_numerics.clear();
+  config.not_above = known * kHopefulPlain;
+  config.max_rounds = kMostRounds;
+  config.tells_nearest = false;
+  config.top = config.certain = kListed;
+  const std::int64_t left = config_.max_evaluations;  // 0: no limit
+  config.max_evaluations = left > 0 ? std::min(left, kMostEstimates) : kMostEstimates;
+  if (config_.progress) {
+    config.progress = [this, shown = value(best)](SearchProgress p) {
+      p.best = p.bound = shown;
+      return config_.progress(p);
+    };
+  }
+  SearchResult found;
+  try {
+    found = search(problem_, config, nullptr);
+  } catch (const ConfigError&) {
+    return {};  // no valid plan
+  }
+  result_.priced += found.priced;
+  if (left > 0) config_.max_evaluations = std::max<std::int64_t>(1, left - found.priced);
+  return found;
+}
+
+}  // namespace pleat

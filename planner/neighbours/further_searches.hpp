@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Further searches of the space, beside the best plan that a search and its neighbours found. They
+// are cheap: little of the space is below the time of a plan that is known.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "planner/problem.hpp"
+#include "planner/search_config.hpp"
+#include "planner/search_result.hpp"
+#include "planner/space/memory_choice.hpp"
+
+namespace pleat {
+
+class FurtherSearches {
+ public:
+  // The references must outlive it. Estimates are added to `result`, and taken off the limit of
+  // `config`.
+  FurtherSearches(const Problem&, SearchConfig& config, SearchResult& result);
+
+  // The best pipeline in 1F1B order where `best` has another order. It alone has several numbers of
+  // chunks and groups of microbatches, so it gains more by other layouts and changes.
+  [[nodiscard]] std::optional<Candidate> one_f_one_b(const Candidate& best);
+
+  // The best plans with some of the optimizer's state in host memory: with other shares of it,
+  // where `best` has a share there, or all of it, where it comes back for the step and `best` gives
+  // up memory otherwise. Fastest first, and few. A space has all of the state there or none;
+  // changes of a plan find only what fits beside its other fields.
+  [[nodiscard]] std::vector<Candidate> with_state_in_host_memory(const Candidate& best);
+
+ private:
+  std::vector<Candidate> with_shares(StatePlace, const Candidate& best);
+  std::vector<Candidate> with_state_in(StatePlace, double share, const Candidate& best,
+                                       Seconds known);
+  SearchResult search_with(SearchConfig, const Candidate& best, Seconds known);
+  void in_order(std::vector<Candidate>&) const;
+  [[nodiscard]] Seconds value(const Candidate&) const;
+
+  const Problem& problem_;
+  SearchConfig& config_;
+  SearchResult& result_;
+};
+
+}  // namespace pleat
