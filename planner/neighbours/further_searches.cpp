@@ -23,6 +23,7 @@ constexpr double kHopefulPolished = 1.05;           // and after
 constexpr int kMostRounds = 48;                     // of a search
 constexpr std::int64_t kMostEstimates = 20'000;     // likewise; choices of stages count
 constexpr int kListed = 3;                          // plans of a search
+constexpr double kShares[] = {0.5, 0.125};          // where the best plan has none
 constexpr double kSharesOfOwn[] = {1, 0.75, 0.5, 0.25, 1.25, 1.5};  // of the best plan's share
 constexpr double kShareSteps = 1000;                // in a whole
 constexpr int kMostLooks = 3;                       // at these shares, each beside the last one's best
@@ -62,8 +63,14 @@ std::vector<Candidate> FurtherSearches::with_state_in_host_memory(const Candidat
   if (o.cpu_offload > 0 || o.state_offload > 0) {
     const bool stepped = o.cpu_offload > 0;
     found = with_shares(stepped ? StatePlace::host_stepped : StatePlace::host, best);
-  } else if (state_may_come_back(config_) && gives_up_memory(best.plan)) {
-    found = with_state_in(StatePlace::host, 1, best, value(best));
+  } else if (gives_up_memory(best.plan) || best.plan.sharding > Sharding::zero1) {
+    const auto add = [&](StatePlace place, double share) {
+      std::ranges::move(with_state_in(place, share, best, value(best)), std::back_inserter(found));
+    };
+    if (state_may_come_back(config_)) add(StatePlace::host, 1);
+    for (const double share : kShares) {
+      if (config_.offload) add(StatePlace::host_stepped, share);
+    }
   }
   in_order(found);
   if (found.size() > kPolished) found.resize(kPolished);

@@ -25,9 +25,9 @@ class FurtherSearches {
   [[nodiscard]] std::optional<Candidate> one_f_one_b(const Candidate& best);
 
   // The best plans with some of the optimizer's state in host memory: with other shares of it,
-  // where `best` has a share there, or all of it, where it comes back for the step and `best` gives
-  // up memory otherwise. Fastest first, and few. A space has all of the state there or none;
-  // changes of a plan find only what fits beside its other fields.
+  // where `best` has a share there, or with a few shares, where `best` saves memory in another way.
+  // Fastest first, and few. A space has all of the state there or none; changes of a plan find only
+  // what fits beside its other fields.
   [[nodiscard]] std::vector<Candidate> with_state_in_host_memory(const Candidate& best);
 
  private:
