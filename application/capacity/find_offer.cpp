@@ -57,7 +57,8 @@ struct Found {  // neither: interrupted
 };
 
 // `above`: of a plan that is known. Then plans are ranked by the upper end of their band, and those
-// above it are of no interest. `brief`: the search ends after some rounds, with a good plan, or goes on if it has none by then.
+// above it are of no interest. `brief`: the search ends after some rounds, with a good plan, or
+// goes on if it has none by then.
 Found best_plan(const CapacitySite& site, const Problem& problem, int gpus, int threads,
                 std::vector<int> pp, const WorkHooks& hooks, const KeepSearching& keep_searching,
                 bool whole, bool brief, std::optional<Seconds> above, KnownPrices& known) {

@@ -18,22 +18,26 @@
 namespace pleat {
 namespace {
 
-constexpr double kHopefulPlain = 1.1;  // slower plans are of no interest, before layouts are polished
-constexpr double kHopefulPolished = 1.05;           // and after
-constexpr int kMostRounds = 48;                     // of a search
-constexpr std::int64_t kMostEstimates = 20'000;     // likewise; choices of stages count
-constexpr int kListed = 3;                          // plans of a search
-constexpr double kShares[] = {0.5, 0.125};          // where the best plan has none
-constexpr double kSharesOfOwn[] = {1, 0.75, 0.5, 0.25, 1.25, 1.5};  // of the best plan's share
-constexpr double kShareSteps = 1000;                // in a whole
-constexpr int kMostLooks = 3;                       // at these shares, each beside the last one's best
-constexpr std::size_t kPolished = 4;                // plans
+// Plans that are slower by more are of no interest.
+constexpr double kHopefulPlain = 1.1;  // before layouts are polished
+constexpr double kHopefulPolished = 1.05;
+// Of a search.
+constexpr int kMostRounds = 48;
+constexpr std::int64_t kEstimatesOfAPrice = 7;  // of the budget; choices of stages count
+constexpr int kListed = 3;
+// Of the optimizer's state in host memory: tried where the best plan has none there; and where it
+// has some, as parts of that, then as parts of what the fastest plan found has.
+constexpr double kShares[] = {0.5, 0.125};
+constexpr double kSharesOfOwn[] = {1, 0.75, 0.5, 0.25, 1.25, 1.5};
+constexpr double kShareSteps = 1000;  // in a whole
+constexpr int kMostLooks = 3;
+constexpr std::size_t kPolished = 4;
 
 }  // namespace
 
 FurtherSearches::FurtherSearches(const Problem& problem, SearchConfig& config,
-                                 SearchResult& result)
-    : problem_(problem), config_(config), result_(result) {}
+                                 const NeighbourPrices& prices, SearchResult& result)
+    : problem_(problem), config_(config), prices_(prices), result_(result) {}
 
 Seconds FurtherSearches::value(const Candidate& c) const {
   return value_of(c.estimate, config_.robust);
@@ -76,7 +80,9 @@ std::vector<Candidate> FurtherSearches::with_state_in_host_memory(const Candidat
   if (found.size() > kPolished) found.resize(kPolished);
   for (Candidate& c : found) c = polish_layout(problem_, config_, std::move(c)).best;
   in_order(found);
-  std::erase_if(found, [&](const Candidate& c) { return value(c) > value(best) * kHopefulPolished; });
+  std::erase_if(found, [&](const Candidate& c) {
+    return value(c) > value(best) * kHopefulPolished;
+  });
   return found;
 }
 
@@ -126,8 +132,13 @@ SearchResult FurtherSearches::search_with(SearchConfig config, const Candidate& 
   config.max_rounds = kMostRounds;
   config.tells_nearest = false;
   config.top = config.certain = kListed;
-  const std::int64_t left = config_.max_evaluations;  // 0: no limit
-  config.max_evaluations = left > 0 ? std::min(left, kMostEstimates) : kMostEstimates;
+  config.max_evaluations = config_.neighbours * kEstimatesOfAPrice;
+  const bool limited = config_.max_evaluations > 0;
+  if (limited) {
+    const std::int64_t left = config_.max_evaluations - prices_.priced();
+    if (left <= 0) return {};
+    config.max_evaluations = std::min(left, config.max_evaluations);
+  }
   if (config_.progress) {
     config.progress = [this, shown = value(best)](SearchProgress p) {
       p.best = p.bound = shown;
@@ -141,7 +152,9 @@ SearchResult FurtherSearches::search_with(SearchConfig config, const Candidate& 
     return {};  // no valid plan
   }
   result_.priced += found.priced;
-  if (left > 0) config_.max_evaluations = std::max<std::int64_t>(1, left - found.priced);
+  if (limited) {
+    config_.max_evaluations = std::max<std::int64_t>(1, config_.max_evaluations - found.priced);
+  }
   return found;
 }
 

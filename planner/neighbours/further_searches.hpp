@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "planner/neighbours/neighbour_prices.hpp"
 #include "planner/problem.hpp"
 #include "planner/search_config.hpp"
 #include "planner/search_result.hpp"
@@ -17,8 +18,9 @@ namespace pleat {
 class FurtherSearches {
  public:
   // The references must outlive it. Estimates are added to `result`, and taken off the limit of
-  // `config`.
-  FurtherSearches(const Problem&, SearchConfig& config, SearchResult& result);
+  // `config`, of which `prices` has used some, too.
+  FurtherSearches(const Problem&, SearchConfig& config, const NeighbourPrices& prices,
+                  SearchResult& result);
 
   // The best pipeline in 1F1B order where `best` has another order. It alone has several numbers of
   // chunks and groups of microbatches, so it gains more by other layouts and changes.
@@ -40,6 +42,7 @@ class FurtherSearches {
 
   const Problem& problem_;
   SearchConfig& config_;
+  const NeighbourPrices& prices_;
   SearchResult& result_;
 };
 

@@ -44,7 +44,7 @@ class NeighbourSearch {
         result_(result),
         prices_(problem, config_, config.neighbours, config.neighbours * kSlotsOfAPrice),
         descent_(problem, config_, prices_),
-        searches_(problem, config_, result) {}
+        searches_(problem, config_, prices_, result) {}
 
   // The fastest change of the first start may lead to other degrees, where the steps after it gain
   // less than beside the start's own: so these are gone through by themselves, too.
