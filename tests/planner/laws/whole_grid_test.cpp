@@ -83,7 +83,7 @@ std::string differences(const Plan& a, const Plan& b) {
 
 TEST(WholeGrid, HasNoFasterPlanThanTheSearchFinds) {
   SmallJobMaker maker(5);
-  const int jobs = every_case() ? 300 : 30, grids = every_case() ? 6 : 3;
+  const int jobs = every_case() ? 150 : 30, grids = every_case() ? 4 : 3;
   const double most = every_case() ? 400'000 : 100'000;
   int compared = 0;
   long priced = 0;
