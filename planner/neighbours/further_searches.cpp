@@ -25,12 +25,13 @@ constexpr double kHopefulPolished = 1.05;
 constexpr int kMostRounds = 48;
 constexpr std::int64_t kEstimatesOfAPrice = 7;  // of the budget; choices of stages count
 constexpr int kListed = 3;
-// Of the optimizer's state in host memory: tried where the best plan has none there; and where it
-// has some, as parts of that, then as parts of what the fastest plan found has.
+// Shares of the optimizer's state in host memory: where the best plan has none there; and where it
+// has some, as parts of its share, with all degrees and with those of the fastest plan.
 constexpr double kShares[] = {0.5, 0.125};
+constexpr double kSharesOfAll[] = {1, 0.5};
 constexpr double kSharesOfOwn[] = {1, 0.75, 0.5, 0.25, 1.25, 1.5};
 constexpr double kShareSteps = 1000;  // in a whole
-constexpr int kMostLooks = 3;
+constexpr int kMostLooks = 4;  // at these
 constexpr std::size_t kPolished = 4;
 
 }  // namespace
@@ -50,7 +51,7 @@ std::optional<Candidate> FurtherSearches::one_f_one_b(const Candidate& best) {
   if (!may || best.plan.schedule == order || best.plan.attention.pp == 1) return std::nullopt;
   SearchConfig config = config_;
   config.pin<"schedule">() = order;
-  SearchResult found = search_with(config, best, value(best));
+  SearchResult found = search_with(config, best);
   polish_layouts(problem_, config, found);
   const auto hopeful = std::ranges::find_if(found.best, [&](const Candidate& c) {
     return c.plan.attention.pp > 1 && value(c) <= value(best) * kHopefulPolished;
@@ -69,7 +70,7 @@ std::vector<Candidate> FurtherSearches::with_state_in_host_memory(const Candidat
     found = with_shares(stepped ? StatePlace::host_stepped : StatePlace::host, best);
   } else if (gives_up_memory(best.plan) || best.plan.sharding > Sharding::zero1) {
     const auto add = [&](StatePlace place, double share) {
-      std::ranges::move(with_state_in(place, share, best, value(best)), std::back_inserter(found));
+      std::ranges::move(with_state_in(place, share, best, false), std::back_inserter(found));
     };
     if (state_may_come_back(config_)) add(StatePlace::host, 1);
     for (const double share : kShares) {
@@ -86,49 +87,56 @@ std::vector<Candidate> FurtherSearches::with_state_in_host_memory(const Candidat
   return found;
 }
 
-// The plans with shares near that of `best`, then near that of the fastest plan found.
+// First all plans, with few shares, then with more those that have the degrees of the fastest one.
 std::vector<Candidate> FurtherSearches::with_shares(StatePlace place, const Candidate& best) {
-  const auto share_of = [](const Plan& plan) {
-    return plan.optimizer.cpu_offload + plan.optimizer.state_offload;
-  };
   std::vector<Candidate> found;
-  double around = share_of(best.plan);
-  Seconds known = value(best);
+  Candidate around = best;
+  const auto add = [&](double times, bool own_degrees) {
+    const double own = around.plan.optimizer.cpu_offload + around.plan.optimizer.state_offload;
+    const double share = std::round(times * own * kShareSteps) / kShareSteps;
+    if (share <= 0 || share > 1) return;
+    std::ranges::move(with_state_in(place, share, around, own_degrees), std::back_inserter(found));
+  };
+  for (const double times : kSharesOfAll) add(times, false);
   for (int looks = 0; looks < kMostLooks; ++looks) {
-    for (const double times : kSharesOfOwn) {
-      const double share = std::round(times * around * kShareSteps) / kShareSteps;
-      if (share <= 0 || share > 1 || (looks > 0 && times == 1)) continue;
-      std::ranges::move(with_state_in(place, share, best, known), std::back_inserter(found));
-    }
     in_order(found);
-    if (found.empty() || value(found.front()) >= known) break;
-    known = value(found.front());
-    around = share_of(found.front().plan);
+    const bool faster = !found.empty() && value(found.front()) < value(around);
+    if (faster) around = found.front();
+    if (looks > 0 && !faster) break;
+    for (const double times : kSharesOfOwn) add(times, true);
   }
+  in_order(found);
   return found;
 }
 
+// `own_degrees`: only plans with those of `known`, of which all are then looked at.
 std::vector<Candidate> FurtherSearches::with_state_in(StatePlace place, double share,
-                                                      const Candidate& best, Seconds known) {
+                                                      const Candidate& known, bool own_degrees) {
   SearchConfig config = config_;
+  if (own_degrees) {
+    config.pin<"tp">() = known.plan.attention.tp;
+    config.pin<"cp">() = known.plan.attention.cp;
+    config.pin<"pp">() = known.plan.attention.pp;
+    config.pin<"ep">() = known.plan.expert.ep;
+    config.pin<"etp">() = known.plan.expert.etp;
+  }
   config.cpu_optimizer = place == StatePlace::host_stepped;
   config.optimizer_offload = {};
   if (place == StatePlace::host) config.optimizer_offload = true;
   config.host_share = share;
-  return search_with(std::move(config), best, known).best;
+  return search_with(std::move(config), known).best;
 }
 
 void FurtherSearches::in_order(std::vector<Candidate>& plans) const {
   std::ranges::stable_sort(plans, {}, [&](const Candidate& c) { return value(c); });
 }
 
-// The plans of a search with the number formats of `best` that are not much slower than `known`;
-// none if the space is empty.
-SearchResult FurtherSearches::search_with(SearchConfig config, const Candidate& best,
-                                          Seconds known) {
-  config.numerics = {numerics_of(best.plan)};
+// The plans of a search with the number formats of `known` that are not much slower; none if the
+// space is empty.
+SearchResult FurtherSearches::search_with(SearchConfig config, const Candidate& known) {
+  config.numerics = {numerics_of(known.plan)};
   config.free_numerics.clear();
-  config.not_above = known * kHopefulPlain;
+  config.not_above = value(known) * kHopefulPlain;
   config.max_rounds = kMostRounds;
   config.tells_nearest = false;
   config.top = config.certain = kListed;
@@ -140,7 +148,7 @@ SearchResult FurtherSearches::search_with(SearchConfig config, const Candidate& 
     config.max_evaluations = std::min(left, config.max_evaluations);
   }
   if (config_.progress) {
-    config.progress = [this, shown = value(best)](SearchProgress p) {
+    config.progress = [this, shown = value(known)](SearchProgress p) {
       p.best = p.bound = shown;
       return config_.progress(p);
     };

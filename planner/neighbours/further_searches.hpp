@@ -34,9 +34,9 @@ class FurtherSearches {
 
  private:
   std::vector<Candidate> with_shares(StatePlace, const Candidate& best);
-  std::vector<Candidate> with_state_in(StatePlace, double share, const Candidate& best,
-                                       Seconds known);
-  SearchResult search_with(SearchConfig, const Candidate& best, Seconds known);
+  std::vector<Candidate> with_state_in(StatePlace, double share, const Candidate& known,
+                                       bool own_degrees);
+  SearchResult search_with(SearchConfig, const Candidate& known);
   void in_order(std::vector<Candidate>&) const;
   [[nodiscard]] Seconds value(const Candidate&) const;
 
