@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::int64_t kFirstLook = 20;  // estimates
 constexpr int kBriefRounds = 256;        // of a search that need not prove its plan
-constexpr double kMuchSooner = 1.02;
+constexpr double kMuchSooner = 1.02;     // by less, no other plan is searched for
 constexpr int kPolished = 5;             // plans whose layouts are made better; the best is taken
 
 // B0 doubled as the GPUs are, up to the critical batch.
@@ -53,7 +53,7 @@ double tokens_with(const CapacityQuestion& request, const CapacitySite& site, st
 struct Found {  // neither: interrupted
   std::optional<Candidate> candidate;
   std::string problem;
-  bool proven = true;  // that no plan is faster, or that there is none
+  bool proven = true;  // that no plan is better, or that there is none
 };
 
 // `above`: of a plan that is known. Then plans are ranked by the upper end of their band, and those
@@ -90,7 +90,8 @@ Found best_plan(const CapacitySite& site, const Problem& problem, int gpus, int 
     if (whole && hooks.goes_on()) polish_layouts(problem, config, result);
     // Interrupted, the best so far is better than nothing.
     if (!result.best.empty()) return {std::move(result.best.front()), {}, result.optimal};
-    if (!result.optimal || above) return {};
+    if (above) return {{}, {}, result.optimal};
+    if (!result.optimal) return {};
     const double usable = site.target.cluster.gpu.memory.base() * (1 - config.memory_margin);
     const double missing =
         static_cast<double>(result.nearest.front().estimate.peak_bytes()) - usable;

@@ -18,7 +18,7 @@ struct Offer {
   int gpus = 0;
   std::string routing_words;  // of other commands, " --routing aux-loss"
   bool first_look = false;  // its search has not ended
-  bool proven = false;      // no plan of the search's space is faster
+  bool proven = false;      // no plan of the search's space is better
   std::string problem;   // why there is no booking; empty: there is one
   Job job;
   Rates rates{RateSet{}};
