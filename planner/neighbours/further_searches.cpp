@@ -25,6 +25,7 @@ constexpr double kHopefulPolished = 1.05;
 constexpr int kMostRounds = 48;
 constexpr std::int64_t kEstimatesOfAPrice = 7;  // of the budget; choices of stages count
 constexpr int kListed = 3;
+constexpr double kLeastSeconds = 1e-9;  // 0 is no limit
 // Shares of the optimizer's state in host memory: where the best plan has none there; and where it
 // has some, as parts of its share, with all degrees and with those of the fastest plan.
 constexpr double kShares[] = {0.5, 0.125};
@@ -37,7 +38,7 @@ constexpr std::size_t kPolished = 4;
 }  // namespace
 
 FurtherSearches::FurtherSearches(const Problem& problem, SearchConfig& config,
-                                 const NeighbourPrices& prices, SearchResult& result)
+                                 NeighbourPrices& prices, SearchResult& result)
     : problem_(problem), config_(config), prices_(prices), result_(result) {}
 
 Seconds FurtherSearches::value(const Candidate& c) const {
@@ -134,6 +135,10 @@ void FurtherSearches::in_order(std::vector<Candidate>& plans) const {
 // The plans of a search with the number formats of `known` that are not much slower; none if the
 // space is empty.
 SearchResult FurtherSearches::search_with(SearchConfig config, const Candidate& known) {
+  if (prices_.stopped(value(known))) return {};
+  if (config.time_limit > 0) {
+    config.time_limit = std::max(kLeastSeconds, config.time_limit - prices_.seconds());
+  }
   config.numerics = {numerics_of(known.plan)};
   config.free_numerics.clear();
   config.not_above = value(known) * kHopefulPlain;

@@ -19,7 +19,7 @@ class FurtherSearches {
  public:
   // The references must outlive it. Estimates are added to `result`, and taken off the limit of
   // `config`, of which `prices` has used some, too.
-  FurtherSearches(const Problem&, SearchConfig& config, const NeighbourPrices& prices,
+  FurtherSearches(const Problem&, SearchConfig& config, NeighbourPrices& prices,
                   SearchResult& result);
 
   // The best pipeline in 1F1B order where `best` has another order. It alone has several numbers of
@@ -42,7 +42,7 @@ class FurtherSearches {
 
   const Problem& problem_;
   SearchConfig& config_;
-  const NeighbourPrices& prices_;
+  NeighbourPrices& prices_;
   SearchResult& result_;
 };
 

@@ -107,11 +107,11 @@ std::int64_t NeighbourPrices::slots_of(const Plan& plan) const {
 }
 
 bool NeighbourPrices::stopped(Seconds best) {
-  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
-  if (config_.time_limit > 0 && spent.count() >= config_.time_limit) stopped_ = true;
+  const double spent = seconds();
+  if (config_.time_limit > 0 && spent >= config_.time_limit) stopped_ = true;
   if (!stopped_ && config_.progress) {
     const SearchProgress progress{
-        .priced = priced_, .seconds = spent.count(), .best = best, .bound = best};
+        .priced = priced_, .seconds = spent, .best = best, .bound = best};
     stopped_ = !config_.progress(progress);
   }
   return stopped_;

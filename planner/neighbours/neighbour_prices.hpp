@@ -45,6 +45,11 @@ class NeighbourPrices {
   }
   [[nodiscard]] std::int64_t usable() const { return usable_; }  // bytes of a GPU
 
+  // Whether the limit of time has passed, or the progress that this shows is answered with false.
+  [[nodiscard]] bool stopped(Seconds best);
+  [[nodiscard]] double seconds() const {  // since the start
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
   [[nodiscard]] bool used_up() const { return stopped_ || prices_ <= 0 || slots_ <= 0; }
   [[nodiscard]] std::int64_t priced() const { return priced_; }
   [[nodiscard]] std::int64_t tried() const { return tried_; }  // priced, or only bounded
@@ -57,7 +62,6 @@ class NeighbourPrices {
   int answer(Neighbour&, Seconds cutoff);
   int put_least_share(Neighbour&);
   [[nodiscard]] bool fits(const StepEstimate&) const;
-  [[nodiscard]] bool stopped(Seconds best);
 
   const Problem& problem_;
   const SearchConfig& config_;
