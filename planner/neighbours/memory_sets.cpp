@@ -51,6 +51,11 @@ StatePlace place_of(const Plan& plan) {
   return plan.optimizer.state_offload > 0 ? StatePlace::host : StatePlace::device;
 }
 
+// Of the optimizer's state.
+double host_share(const Plan& plan) {
+  return plan.optimizer.cpu_offload + plan.optimizer.state_offload;
+}
+
 RecomputeChoice recompute_of(const Plan& plan) {
   return {.modules = plan.recompute,
           .full = plan.recompute_full,
@@ -75,9 +80,11 @@ bool same_memory_choice(const Plan& a, const Plan& b) {
 
 MemorySets::Choices::Choices(std::vector<MemoryChoice> all) : list(std::move(all)), ways(list) {}
 
-const MemorySets::Choices& MemorySets::choices_with(StatePlace state) {
+const MemorySets::Choices& MemorySets::choices_beside(const Plan& plan) {
+  const StatePlace state = place_of(plan);
   std::unique_ptr<Choices>& known = by_place_[static_cast<std::size_t>(state)];
   if (!known) known = std::make_unique<Choices>(every_choice(problem_.model, config_, state));
+  for (ChoiceWays::Choice& choice : known->ways.choices) choice.share = host_share(plan);
   return *known;
 }
 
@@ -85,13 +92,11 @@ const MemorySets::Choices& MemorySets::choices_with(StatePlace state) {
 // the same of all choices, so the own plan tells which are likely to fit.
 std::vector<Plan> MemorySets::hopeful(const Candidate& own, Seconds than,
                                       NeighbourPrices& prices, std::size_t most) {
-  const Choices& all = choices_with(place_of(own.plan));
+  const Choices& all = choices_beside(own.plan);
   Plan plain = own.plan;
   MemoryChoice{}.put_into(plain);
   const BoundsByChoice bounds = prices.bounds_by_choice(plain, all.ways);
-  const Seconds value = value_of(own.estimate, config_.robust);
   std::int64_t above = 0;
-  Seconds shift;  // of bounds that take more of the state to be in host memory than is
   for (std::size_t i = 0; i < bounds.choices() && own.plan.stages.empty(); ++i) {
     const MemoryChoice& c = all.list[i];
     if (c.recompute != recompute_of(own.plan) || c.offload != own.plan.offload ||
@@ -99,7 +104,6 @@ std::vector<Plan> MemorySets::hopeful(const Candidate& own, Seconds than,
       continue;
     }
     above = std::max<std::int64_t>(0, own.estimate.peak_bytes() - bounds[i].peak_bytes);
-    shift = std::max(Seconds(0), bounds[i].step - value);
   }
   struct Hopeful {
     Seconds bound;
@@ -111,7 +115,7 @@ std::vector<Plan> MemorySets::hopeful(const Candidate& own, Seconds than,
     const MemoryChoice& c = all.list[i];
     if (i > 0 && c.recompute != all.list[i - 1].recompute) smaller.clear();
     if (bounds[i].peak_bytes > prices.usable() - above) continue;
-    if (bounds[i].step - shift >= than) continue;
+    if (bounds[i].step >= than) continue;
     const std::uint32_t set = bits_of(c.offload);
     const bool more = c.offload_layers == 0 &&
                       std::ranges::any_of(smaller, [&](std::uint32_t s) { return (set & s) == s; });

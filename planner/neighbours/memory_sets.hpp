@@ -42,7 +42,8 @@ class MemorySets {
     std::vector<MemoryChoice> list;
     ChoiceWays ways;
   };
-  const Choices& choices_with(StatePlace);
+  // With the plan's place and share of the optimizer's state.
+  const Choices& choices_beside(const Plan&);
 
   const Problem& problem_;
   const SearchConfig& config_;

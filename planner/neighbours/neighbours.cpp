@@ -95,17 +95,16 @@ class NeighbourSearch {
     if (faster && best.plan.attention.pp > 1 && config_.pin<"layout">().empty()) {
       FoundLayout last = best_layout_of(best);
       every = last.every;
-      const bool other = last.best.plan != best.plan;
       best = std::move(last.best);
       found.push_back(best);
-      if (other) {  // it may leave more memory
-        allow(prices_of(kShareOfOthers));
-        Candidate end = descend(best, {});
-        if (value(end) < value(best)) {
-          every = false;
-          best = std::move(end);
-          found.push_back(best);
-        }
+    }
+    if (faster) {  // its layout may leave more memory, or the effort for it was used up
+      allow(prices_of(kShareOfOthers));
+      Candidate end = descend(best, {});
+      if (value(end) < value(best)) {
+        every = false;
+        best = std::move(end);
+        found.push_back(best);
       }
     }
     tell(before, best);
