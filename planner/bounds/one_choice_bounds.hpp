@@ -59,7 +59,8 @@ class OneChoiceBounds {
   // adds to it.
   std::vector<BoundTable::StageRest> rest_;
   std::int64_t beside_;
-  std::array<std::optional<Place>, kStatePlaces> places_;  // by StatePlace: all of its choices have one share
+  // By StatePlace: all choices with one place have one share there.
+  std::array<std::optional<Place>, kStatePlaces> places_;
   // By way to recompute and place; negative: not asked for yet.
   std::vector<Seconds> without_sending_;
   const ChoiceWays::Choice* choice_ = nullptr;
