@@ -202,6 +202,7 @@ class CaseMaker {
     if (chance(0.5)) s.optimizer_offload = chance(0.2);
     else s.optimizer_offload = std::vector<bool>{false, true};
     if (chance(0.6)) s.cpu_optimizer = chance(0.3) && !s.optimizer_offload.only(true);
+    if (++made_ % 3 == 0) s.host_share = made_ % 2 == 0 ? 0.5 : 0.125;
     if (s.recompute && chance(0.25)) s.recompute_sets = recompute_sets(c);
     // Free ones are so many that few other choices have room beside them.
     const bool few_sets = s.offload && chance(0.6);
@@ -289,6 +290,7 @@ class CaseMaker {
 
   bool by_stage_;
   std::mt19937 random_, loads_, windows_;
+  int made_ = 0;  // cases
 };
 
 }  // namespace pleat::test
