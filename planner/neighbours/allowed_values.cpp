@@ -125,9 +125,9 @@ bool allows_layers(const SearchConfig& c, const Plan& p) {
 
 bool allows_state(const SearchConfig& c, const Plan& p) {
   const OptimizerPlan& o = p.optimizer;
-  if (c.optimizer_offload.only(true)) return o.state_offload == 1 && o.cpu_offload == 0;
+  if (c.optimizer_offload.only(true)) return o.state_offload == c.host_share && o.cpu_offload == 0;
   if (o.state_offload > 0 && !state_may_come_back(c)) return false;
-  if (c.cpu_optimizer) return o.cpu_offload == (*c.cpu_optimizer ? 1 : 0);
+  if (c.cpu_optimizer) return o.cpu_offload == (*c.cpu_optimizer ? c.host_share : 0);
   return o.cpu_offload == 0 || c.offload;
 }
 

@@ -297,6 +297,28 @@ TEST(Neighbours, WhatAChangeSavesIsSpentOnOtherSets) {
   EXPECT_LE(step, answer_of(s, zero3).result.best.front().estimate.step);
 }
 
+// ZeRO-3 is the best of the space. A pipeline that has half of the optimizer's state stepped on the
+// CPU is faster, with all of it slower.
+TEST(Neighbours, SharesOfTheOptimizersStateAreSearched) {
+  Shipped s = shipped("hunyuan-large", "l40s", 256, 4096, 256, Precision::bf16);
+  s.config.pin<"tp">() = s.config.pin<"etp">() = s.config.pin<"micro-batch">() = 2;
+  s.config.pin<"cp">() = {1, 4};
+  s.config.pin<"pp">() = {1, 8};
+  s.config.pin<"ep">() = 16;
+  SearchConfig half = s.config;
+  half.cpu_optimizer = true;
+  half.host_share = 0.5;
+  half.neighbours = 0;
+  const Plan found = answer_of(s, s.config).result.best.front().plan;
+  const Candidate of_half = answer_of(s, half).result.best.front();
+  EXPECT_EQ(of_half.plan.optimizer.cpu_offload, 0.5);
+  const Estimator estimate(s.model, s.workload, s.cluster, s.profile, s.config.runtime);
+  EXPECT_LE(estimate(found).step, of_half.estimate.step);
+  SearchConfig none = s.config;
+  none.neighbours = 0;
+  EXPECT_LT(of_half.estimate.step, answer_of(s, none).result.best.front().estimate.step * 0.98);
+}
+
 void expect_no_faster_with(const Shipped& s, const std::set<Offload>& sent) {
   SearchConfig pinned = s.config;
   pinned.offload_sets = {sent};
