@@ -24,6 +24,8 @@ constexpr double kHopeful = 1.05;  // slower plans are no starts
 constexpr std::size_t kOtherPipelines = 16;
 constexpr int kMostRounds = 4;
 constexpr int kMostLooksAtState = 3;
+// What another place of the optimizer's state must gain to be worth its complexity.
+constexpr double kLeastGainOfPlace = 5e-4;
 
 bool same_degrees(const Plan& a, const Plan& b) {
   return a.attention == b.attention && a.expert == b.expert;
@@ -86,7 +88,8 @@ class NeighbourSearch {
     }
     for (int looks = 0; looks < kMostLooksAtState; ++looks) {
       Candidate end = with_other_state(best);
-      if (value(end) >= value(best)) break;
+      const bool same = same_state_place(end.plan, best.plan);
+      if (value(end) >= value(best) * (same ? 1 : 1 - kLeastGainOfPlace)) break;
       best = std::move(end);
       found.push_back(best);
     }

@@ -50,10 +50,12 @@ inline const std::vector<KnownHole>& known_holes() {
        0.001},
       {"other chunks with offload and another layout", {"vpp", "cp_comm", "offload", "layout"},
        0.0002},
-      {"searches with a share of the optimizer's state on the host end after a few rounds",
+      {"searches with a share of the optimizer's state on the host end after a few rounds, and a "
+       "share must gain something",
        {"attention.tp", "attention.cp", "attention.dp", "attention.pp", "expert.etp", "expert.ep",
         "expert.edp", "vpp", "micro_batch", "microbatch_group", "layout", "recompute", "offload",
-        "cuda_graph", "optimizer.cpu_offload"},
+        "cuda_graph", "sharding", "dispatcher", "dispatcher_sms", "optimizer.cpu_offload",
+        "optimizer.state_offload"},
        0.0005, true}};
   return list;
 }
