@@ -60,6 +60,7 @@ inline const std::vector<KnownHole>& known_holes() {
   return list;
 }
 
+// Some of the optimizer's state in host memory, and not all.
 inline bool has_share(const Plan& plan) {
   const double share = plan.optimizer.cpu_offload + plan.optimizer.state_offload;
   return share > 0 && share < 1;
