@@ -41,9 +41,9 @@ class Planning {
     SearchConfig first = request_.search;
     const bool headroom = request_.goal == PlanGoal::memory_headroom;
     if (headroom) first.top = 1;
-    answer_.result = search(problem_, first, headroom || request_.front ? &known_ : nullptr);
-    polish_layouts(problem_, request_.search, answer_.result);
-    try_neighbours(problem_, first, answer_.result);
+    answer_.result = search(problem_, first, &known_);
+    polish_layouts(problem_, request_.search, answer_.result, &known_);
+    try_neighbours(problem_, first, answer_.result, &known_);
   }
 
   void choose_size() {
@@ -71,7 +71,7 @@ class Planning {
     SearchResult& result = answer_.result;
     const SearchConfig& config = answer_.search;
     Front front = pareto_front(problem_, config, request_.slack, result, known_);
-    polish_front(problem_, config, front);
+    polish_front(problem_, config, front, &known_);
     put_into_front(result.best, config.robust, gpu_bytes_, request_.slack, front);
     put_into_list(front.plans.front(), result.best.size(), config.robust, gpu_bytes_, result);
     answer_.front = std::move(front);
@@ -97,8 +97,8 @@ class Planning {
     SearchConfig rest = rest_of_limits(config, front.seconds, front.priced);
     rest.not_above = fastest * (1 + request_.slack);
     SearchResult found = search(problem_, rest, &known_);
-    polish_layouts(problem_, rest, found);
-    try_neighbours(problem_, rest, found);
+    polish_layouts(problem_, rest, found, &known_);
+    try_neighbours(problem_, rest, found, &known_);
     // The front has proven that plan, whatever else is found.
     put_into_list(least, static_cast<std::size_t>(config.top), config.robust, gpu_bytes_, found);
     if (!found.optimal) found.bound = value_of(found.best.front().estimate, config.robust);
@@ -123,7 +123,7 @@ class Planning {
   const Problem& problem_;
   const PlanRequest& request_;
   double gpu_bytes_;    // of a GPU's memory
-  KnownPrices known_;   // what the searches of a front share
+  KnownPrices known_;   // with all GPUs
   PlanAnswer answer_;
 };
 

@@ -41,19 +41,45 @@ bool alike(const std::vector<StageComposition>& stages, std::size_t a, std::size
   return (a == 0) == (b == 0) && same_layers(stages[a], stages[b]);
 }
 
+// The job, and what is known of layers, whatever the layouts that hold them.
+struct Job {
+  Job(ModelSpec m, WorkloadSpec w, ClusterSpec c, Profile profile, Runtime r)
+      : model(std::move(m)),
+        workload(std::move(w)),
+        cluster(std::move(c)),
+        burst(std::move(profile)),
+        runtime(r),
+        per_token(model_flops_per_token(model, attended_length(workload),
+                                        FlopsConvention::bridge)) {}
+
+  const Profile& profile_at(int clock) {
+    if (clock == kClockSteps) return burst;
+    return profiles.get(clock, [&] { return pleat::at_clock(burst, clock); });
+  }
+
+  const ModelSpec model;
+  const WorkloadSpec workload;
+  const ClusterSpec cluster;
+  const Profile burst;
+  const Runtime runtime;
+  const Flops per_token;
+  Known<LayerKey, LayerMemo, KeyHash> memos;  // by the key of their group
+  const MemoSource memo_source = [this](const Plan& plan, LayerGroup group) -> LayerMemo& {
+    const ClusterView view = view_cluster(cluster, plan);
+    return memos.get(layer_key(plan, workload, view, group), [&] {
+      return LayerMemo(model, workload, plan, view, runtime);
+    });
+  };
+  Known<int, Profile, std::hash<int>> profiles;
+};
+
 }  // namespace
 
 class Estimator::Memory {
  public:
-  Memory(ModelSpec model, WorkloadSpec workload, ClusterSpec cluster, Profile profile,
-         Runtime runtime)
-      : model_(std::move(model)),
-        workload_(std::move(workload)),
-        cluster_(std::move(cluster)),
-        burst_(std::move(profile)),
-        runtime_(runtime),
-        per_token_(model_flops_per_token(model_, attended_length(workload_),
-                                         FlopsConvention::bridge)) {}
+  explicit Memory(std::shared_ptr<Job> job) : job_(std::move(job)) {}
+
+  [[nodiscard]] const std::shared_ptr<Job>& job() const { return job_; }
 
   // At the clock that the step itself lets the GPU sustain.
   StepEstimate estimate(const Plan& plan) {
@@ -104,9 +130,13 @@ class Estimator::Memory {
     return {layers.id, layout.id, &layers.library, &layout.stages};
   }
 
+  void forget_programs() {
+    job_->memos.for_each([](LayerMemo& memo) { memo.forget(true); });
+  }
+
   Counts counts() const {
     return {.layers = layers_.size(),
-            .memos = memos_.size(),
+            .memos = job_->memos.size(),
             .stages = records_.size(),
             .schedules = tables_.size()};
   }
@@ -175,7 +205,7 @@ class Estimator::Memory {
 
   Layers& layers_of(const Plan& plan, const ClusterView& view) {
     return layers_.get(layer_key(plan, workload_, view), [&] {
-      return Layers{++ids_, {memo_source_, cluster_, plan, runtime_}};
+      return Layers{++ids_, {job_->memo_source, cluster_, plan, runtime_}};
     });
   }
 
@@ -201,10 +231,7 @@ class Estimator::Memory {
         [](const ScheduleTable& table) { return table.walk.size(); });
   }
 
-  const Profile& profile_at(int clock) {
-    if (clock == kClockSteps) return burst_;
-    return profiles_.get(clock, [&] { return pleat::at_clock(burst_, clock); });
-  }
+  const Profile& profile_at(int clock) { return job_->profile_at(clock); }
 
   std::shared_ptr<const StageRecords> records_at(int clock, Parts& parts) {
     return records_.get(
@@ -268,36 +295,37 @@ class Estimator::Memory {
     return records;
   }
 
-  const ModelSpec model_;
-  const WorkloadSpec workload_;
-  const ClusterSpec cluster_;
-  const Profile burst_;
-  const Runtime runtime_;
-  const Flops per_token_;
+  const std::shared_ptr<Job> job_;  // of it:
+  const ModelSpec& model_ = job_->model;
+  const WorkloadSpec& workload_ = job_->workload;
+  const ClusterSpec& cluster_ = job_->cluster;
+  const Profile& burst_ = job_->burst;
+  const Runtime runtime_ = job_->runtime;
+  const Flops per_token_ = job_->per_token;
   std::atomic<int> ids_ = 0;
-  Known<LayerKey, LayerMemo, KeyHash> memos_;  // by the key of their group
-  const MemoSource memo_source_ = [this](const Plan& plan, LayerGroup group) -> LayerMemo& {
-    const ClusterView view = view_cluster(cluster_, plan);
-    return memos_.get(layer_key(plan, workload_, view, group), [&] {
-      return LayerMemo(model_, workload_, plan, view, runtime_);
-    });
-  };
   Known<LayerKey, Layers, KeyHash> layers_;
   Known<std::string, int, TextHash> texts_;
   Known<LayoutKey, Layout, KeyHash> layouts_;
   // Steps: 80 MB, or 240 with TableParts::slots.
   Recent<ScheduleKey, ScheduleTable, KeyHash> tables_{3'000'000};
-  Known<int, Profile, std::hash<int>> profiles_;
   Recent<RecordKey, StageRecords, KeyHash> records_{500'000};  // pairs of chunks: 100 MB
 };
 
 Estimator::Estimator(ModelSpec model, WorkloadSpec workload, ClusterSpec cluster, Profile profile,
                      Runtime runtime)
-    : memory_(std::make_unique<Memory>(std::move(model), std::move(workload), std::move(cluster),
-                                       std::move(profile), runtime)) {}
+    : memory_(std::make_unique<Memory>(
+          std::make_shared<Job>(std::move(model), std::move(workload), std::move(cluster),
+                                std::move(profile), runtime))) {}
+Estimator::Estimator(std::unique_ptr<Memory> memory) : memory_(std::move(memory)) {}
+Estimator Estimator::with_layers_of(const Estimator& other) {
+  return Estimator(std::make_unique<Memory>(other.memory_->job()));
+}
 Estimator::~Estimator() = default;
 
 StepEstimate Estimator::operator()(const Plan& plan) const { return memory_->estimate(plan); }
+
+void Estimator::forget_programs() const { memory_->forget_programs(); }
+
 
 Estimator::Limited Estimator::up_to(Seconds limit, const Plan& plan) const {
   return memory_->up_to(limit, plan);

@@ -33,6 +33,8 @@ struct PlanStages {
 class Estimator {
  public:
   Estimator(ModelSpec, WorkloadSpec, ClusterSpec, Profile, Runtime);
+  // For the same job; it shares what is known of layers with the other one, and nothing else.
+  [[nodiscard]] static Estimator with_layers_of(const Estimator&);
   ~Estimator();
   Estimator(const Estimator&) = delete;
   Estimator& operator=(const Estimator&) = delete;
@@ -61,6 +63,9 @@ class Estimator {
   // Of a plan whose stages all do the same.
   [[nodiscard]] PlanStages stages(const Plan&) const;
 
+  // Frees the programs of layers, which take most of the memory. Prices stay.
+  void forget_programs() const;
+
   // What has been worked out so far; for reports and benchmarks.
   struct Counts {
     std::size_t layers = 0;     // sets of layers that plans share
@@ -72,6 +77,7 @@ class Estimator {
 
  private:
   class Memory;
+  explicit Estimator(std::unique_ptr<Memory>);
   std::unique_ptr<Memory> memory_;
 };
 

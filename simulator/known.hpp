@@ -34,6 +34,11 @@ class Known {
     const std::unique_lock lock(mutex_);
     return (*entries_.insert(std::move(made)).first)->value;
   }
+  template <class Do>
+  void for_each(const Do& act) {
+    const std::shared_lock lock(mutex_);
+    for (const Owned& entry : entries_) act(entry->value);
+  }
   // Call it while nobody uses a value.
   void clear() {
     const std::unique_lock lock(mutex_);

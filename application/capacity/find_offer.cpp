@@ -87,7 +87,7 @@ Found best_plan(const CapacitySite& site, const Problem& problem, int gpus, int 
       config.max_rounds = 0;
       result = search(problem, config, &known);
     }
-    if (whole && hooks.goes_on()) polish_layouts(problem, config, result);
+    if (whole && hooks.goes_on()) polish_layouts(problem, config, result, &known);
     // Interrupted, the best so far is better than nothing.
     if (!result.best.empty()) return {std::move(result.best.front()), {}, result.optimal};
     if (above) return {{}, {}, result.optimal};

@@ -6,12 +6,14 @@
 
 #include "core/plan/constraints.hpp"
 #include "core/plan/layout.hpp"
+#include "core/plan/numerics.hpp"
 #include "core/program/pipeline_order.hpp"
 #include "planner/bounds/bounds.hpp"
 #include "planner/layout/chunk_layouts.hpp"
 #include "planner/layout/rank_balance.hpp"
 #include "planner/search/different_plans.hpp"
 #include "planner/search/parallel_rounds.hpp"
+#include "planner/search/plan_prices.hpp"
 #include "planner/space/runtime_rules.hpp"
 #include "simulator/estimator.hpp"
 
@@ -31,14 +33,12 @@ int stages_of(const Plan& plan) { return plan.attention.pp * plan.vpp; }
 
 class LayoutPolish {
  public:
-  LayoutPolish(const Problem& p, const SearchConfig& config)
+  LayoutPolish(const Problem& p, const SearchConfig& config, PlanPrices& prices)
       : problem_(p),
         config_(config),
-        estimator_(p.model, p.workload, p.cluster, p.profile, config.runtime),
-        bounds_(estimator_, p, config.runtime),
-        limits_{.usable = usable_bytes(p.cluster, config),
-                .host = static_cast<std::int64_t>(p.cluster.host_memory.base()),
-                .gpus_per_node = p.cluster.gpus_per_node} {}
+        estimator_(prices.estimator),
+        bounds_(prices.bounds),
+        limits_(memory_limits(p.cluster, config)) {}
 
   FoundLayout run(Candidate from) const {
     if (from.plan.attention.pp == 1 || config_.pin<"layout">()) return {std::move(from), true};
@@ -51,11 +51,6 @@ class LayoutPolish {
     }
     found.best = std::move(best);
     return found;
-  }
-
-  // Takes longer, and also handles ranks with several chunks.
-  FoundLayout best_of_all(Candidate from) const {
-    return best_chunk_layout(problem_, config_, limits_, std::move(from));
   }
 
  private:
@@ -211,19 +206,27 @@ class LayoutPolish {
 
   const Problem& problem_;
   const SearchConfig& config_;
-  Estimator estimator_;
-  mutable BoundTable bounds_;  // is safe to use from several threads
+  const Estimator& estimator_;
+  BoundTable& bounds_;  // is safe to use from several threads
   MemoryLimits limits_;
 };
 
 }  // namespace
 
-FoundLayout polish_layout(const Problem& problem, const SearchConfig& config, Candidate plan) {
-  return LayoutPolish(problem, config).run(std::move(plan));
+FoundLayout polish_layout(const Problem& problem, const SearchConfig& config, Candidate plan,
+                          KnownPrices* known) {
+  KnownPrices own;
+  KnownPrices& shared = known != nullptr ? *known : own;
+  PlanPrices prices(problem, config.runtime,
+                    shared.of(numerics_of(plan.plan), problem, config.runtime));
+  return LayoutPolish(problem, config, prices).run(std::move(plan));
 }
 
-void polish_layouts(const Problem& problem, const SearchConfig& asked, SearchResult& result) {
+void polish_layouts(const Problem& problem, const SearchConfig& asked, SearchResult& result,
+                    KnownPrices* known) {
   if (result.best.empty()) return;
+  KnownPrices own;
+  KnownPrices& prices = known != nullptr ? *known : own;
   SearchConfig config = asked;
   config.most_bytes = result.most_bytes;
   const std::size_t most = result.best.size();
@@ -235,10 +238,10 @@ void polish_layouts(const Problem& problem, const SearchConfig& asked, SearchRes
   }
   result.spares.clear();
   std::vector<FoundLayout> found(plans.size());
-  const LayoutPolish polish(problem, config);
   for_each_in_parallel(plans.size(), thread_count(config.threads), [&](std::size_t i) {
-    found[i] = polish.run(std::move(plans[i]));
+    found[i] = polish_layout(problem, config, std::move(plans[i]), &prices);
   });
+  prices.forget_programs();
   std::ranges::stable_sort(found, {}, [&](const FoundLayout& f) {
     return value_of(f.best.estimate, config.robust);
   });
@@ -253,7 +256,8 @@ void polish_layouts(const Problem& problem, const SearchConfig& asked, SearchRes
     result.best_of_layouts.push_back(of->every);
   }
   if (config.pin<"layout">().empty() && !result.best_of_layouts.front()) {
-    FoundLayout first = polish.best_of_all(std::move(result.best.front()));
+    FoundLayout first = best_chunk_layout(problem, config, memory_limits(problem.cluster, config),
+                                          std::move(result.best.front()));
     result.best.front() = std::move(first.best);
     result.best_of_layouts.front() = first.every;
   }

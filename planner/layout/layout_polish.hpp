@@ -11,18 +11,23 @@
 
 namespace pleat {
 
+class KnownPrices;  // planner/search/plan_prices.hpp
+
+// `known`, here and below: what is known of plans of this job; none: nothing.
+//
 // With one chunk a rank: the best of all layouts (layout_search.hpp). With several chunks, or too
 // many layouts: steepest descent, from the plan's own layout and from balanced ones. Each
 // step moves one layer off the busiest pipeline rank, the move that lowers the value (value_of)
 // most; if none does and there are few stages, moves between any two stages are tried in turn. The
 // plan stays valid and within the memory that the config allows.
-[[nodiscard]] FoundLayout polish_layout(const Problem&, const SearchConfig&, Candidate);
+[[nodiscard]] FoundLayout polish_layout(const Problem&, const SearchConfig&, Candidate,
+                                        KnownPrices* known = nullptr);
 
 // Polishes the best plans and the spares of a result, and chooses the list of best plans anew from
 // all of them. The first plan then gets the best layout that chunk_layouts.hpp finds. The new
 // layouts are not in the space that was searched, so the result's bound is lowered to the best plan
 // where that is faster.
-void polish_layouts(const Problem&,
-                    const SearchConfig&, SearchResult&);
+void polish_layouts(const Problem&, const SearchConfig&, SearchResult&,
+                    KnownPrices* known = nullptr);
 
 }  // namespace pleat

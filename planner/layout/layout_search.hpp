@@ -28,6 +28,12 @@ struct MemoryLimits {
   std::int64_t usable = 0, host = 0;
   int gpus_per_node = 1;
 };
+[[nodiscard]] inline MemoryLimits memory_limits(const ClusterSpec& cluster,
+                                                const SearchConfig& config) {
+  return {.usable = usable_bytes(cluster, config),
+          .host = static_cast<std::int64_t>(cluster.host_memory.base()),
+          .gpus_per_node = cluster.gpus_per_node};
+}
 
 // `from` must be valid and fit. Plans with several chunks a rank are returned unchanged, with
 // `every` false. The problem must be the one that the estimator was made for.

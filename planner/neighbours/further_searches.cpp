@@ -12,6 +12,7 @@
 #include "planner/layout/layout_polish.hpp"
 #include "planner/neighbours/allowed_values.hpp"
 #include "planner/neighbours/memory_sets.hpp"
+#include "planner/search/plan_prices.hpp"
 #include "planner/search/search.hpp"
 #include "planner/space/mesh_space.hpp"
 
@@ -38,8 +39,9 @@ constexpr std::size_t kPolished = 4;
 }  // namespace
 
 FurtherSearches::FurtherSearches(const Problem& problem, SearchConfig& config,
-                                 NeighbourPrices& prices, SearchResult& result)
-    : problem_(problem), config_(config), prices_(prices), result_(result) {}
+                                 NeighbourPrices& prices, KnownPrices& known,
+                                 SearchResult& result)
+    : problem_(problem), config_(config), prices_(prices), known_(known), result_(result) {}
 
 Seconds FurtherSearches::value(const Candidate& c) const {
   return value_of(c.estimate, config_.robust);
@@ -53,7 +55,7 @@ std::optional<Candidate> FurtherSearches::one_f_one_b(const Candidate& best) {
   SearchConfig config = config_;
   config.pin<"schedule">() = order;
   SearchResult found = search_with(config, best);
-  polish_layouts(problem_, config, found);
+  polish_layouts(problem_, config, found, &known_);
   const auto hopeful = std::ranges::find_if(found.best, [&](const Candidate& c) {
     return c.plan.attention.pp > 1 && value(c) <= value(best) * kHopefulPolished;
   });
@@ -80,7 +82,7 @@ std::vector<Candidate> FurtherSearches::with_state_in_host_memory(const Candidat
   }
   in_order(found);
   if (found.size() > kPolished) found.resize(kPolished);
-  for (Candidate& c : found) c = polish_layout(problem_, config_, std::move(c)).best;
+  for (Candidate& c : found) c = polish_layout(problem_, config_, std::move(c), &known_).best;
   in_order(found);
   std::erase_if(found, [&](const Candidate& c) {
     return value(c) > value(best) * kHopefulPolished;
@@ -160,10 +162,11 @@ SearchResult FurtherSearches::search_with(SearchConfig config, const Candidate& 
   }
   SearchResult found;
   try {
-    found = search(problem_, config, nullptr);
+    found = search(problem_, config, &known_);
   } catch (const ConfigError&) {
     return {};  // no valid plan
   }
+  known_.forget_programs();
   result_.priced += found.priced;
   if (limited) {
     config_.max_evaluations = std::max<std::int64_t>(1, config_.max_evaluations - found.priced);

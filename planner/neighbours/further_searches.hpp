@@ -20,7 +20,7 @@ class FurtherSearches {
   // The references must outlive it. Estimates are added to `result`, and taken off the limit of
   // `config`, of which `prices` has used some, too.
   FurtherSearches(const Problem&, SearchConfig& config, NeighbourPrices& prices,
-                  SearchResult& result);
+                  KnownPrices& known, SearchResult& result);
 
   // The best pipeline in 1F1B order where `best` has another order. It alone has several numbers of
   // chunks and groups of microbatches, so it gains more by other layouts and changes.
@@ -43,6 +43,7 @@ class FurtherSearches {
   const Problem& problem_;
   SearchConfig& config_;
   NeighbourPrices& prices_;
+  KnownPrices& known_;
   SearchResult& result_;
 };
 

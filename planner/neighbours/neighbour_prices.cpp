@@ -18,12 +18,12 @@ int most_prices(const Neighbour& n) { return n.least_share >= 0 ? kPricesOfShare
 
 }  // namespace
 
-NeighbourPrices::NeighbourPrices(const Problem& p, const SearchConfig& config, std::int64_t prices,
-                                 std::int64_t slots)
+NeighbourPrices::NeighbourPrices(const Problem& p, const SearchConfig& config, PlanPrices& known,
+                                 std::int64_t prices, std::int64_t slots)
     : problem_(p),
       config_(config),
-      estimator_(p.model, p.workload, p.cluster, p.profile, config.runtime),
-      bounds_(estimator_, p, config.runtime),
+      estimator_(known.estimator),
+      bounds_(known.bounds),
       workers_(thread_count(config.threads)),
       usable_(usable_bytes(p.cluster, config)),
       host_(static_cast<std::int64_t>(p.cluster.host_memory.base())) {

@@ -12,6 +12,7 @@
 #include "planner/bounds/bounds.hpp"
 #include "planner/problem.hpp"
 #include "planner/search/parallel_rounds.hpp"
+#include "planner/search/plan_prices.hpp"
 #include "planner/search_config.hpp"
 #include "planner/search_result.hpp"
 
@@ -31,7 +32,8 @@ struct Neighbour {
 class NeighbourPrices {
  public:
   // The references must outlive it.
-  NeighbourPrices(const Problem&, const SearchConfig&, std::int64_t prices, std::int64_t slots);
+  NeighbourPrices(const Problem&, const SearchConfig&, PlanPrices&, std::int64_t prices,
+                  std::int64_t slots);
 
   // Prices the plans from `first` on, in order, until the budget is used up; the others are
   // dropped. Plans above the cutoff may stay without a price. `best`: of the fastest plan so far.
@@ -65,8 +67,8 @@ class NeighbourPrices {
 
   const Problem& problem_;
   const SearchConfig& config_;
-  Estimator estimator_;
-  BoundTable bounds_;  // is safe to use from several threads
+  const Estimator& estimator_;
+  BoundTable& bounds_;
   Workers workers_;
   std::int64_t usable_, host_;
   std::int64_t prices_ = 0, slots_ = 0;  // left

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/plan/numerics.hpp"
 #include "planner/layout/chunk_layouts.hpp"
 #include "planner/layout/layout_polish.hpp"
 #include "planner/neighbours/further_searches.hpp"
 #include "planner/neighbours/memory_sets.hpp"
 #include "planner/neighbours/neighbour_descent.hpp"
 #include "planner/search/different_plans.hpp"
+#include "planner/search/plan_prices.hpp"
 
 namespace pleat {
 namespace {
@@ -40,13 +42,17 @@ bool other_pieces(const Plan& a, const Plan& b) {
 
 class NeighbourSearch {
  public:
-  NeighbourSearch(const Problem& problem, const SearchConfig& config, SearchResult& result)
+  NeighbourSearch(const Problem& problem, const SearchConfig& config, SearchResult& result,
+                  KnownPrices& known)
       : problem_(problem),
         config_(config),
         result_(result),
-        prices_(problem, config_, config.neighbours, config.neighbours * kSlotsOfAPrice),
+        known_(known),
+        prices_(problem, config_,
+                known.of(numerics_of(result.best.front().plan), problem, config.runtime),
+                config.neighbours, config.neighbours * kSlotsOfAPrice),
         descent_(problem, config_, prices_),
-        searches_(problem, config_, prices_, result) {}
+        searches_(problem, config_, prices_, known, result) {}
 
   // The fastest change of the first start may lead to other degrees, where the steps after it gain
   // less than beside the start's own: so these are gone through by themselves, too.
@@ -156,7 +162,7 @@ class NeighbourSearch {
       }
       std::vector<Candidate> polished(others.size());
       for_each_in_parallel(others.size(), thread_count(config_.threads), [&](std::size_t i) {
-        polished[i] = polish_layout(problem_, config_, std::move(others[i])).best;
+        polished[i] = polish_layout(problem_, config_, std::move(others[i]), &known_).best;
       });
       bool better = false;
       for (Candidate& c : polished) {
@@ -166,6 +172,7 @@ class NeighbourSearch {
       }
       if (!better || prices_.used_up()) break;
     }
+    known_.forget_programs();
     return best;
   }
 
@@ -175,14 +182,11 @@ class NeighbourSearch {
   }
 
   // As the winner of a search gets it.
-  [[nodiscard]] FoundLayout best_layout_of(Candidate plan) const {
-    FoundLayout found = polish_layout(problem_, config_, std::move(plan));
+  [[nodiscard]] FoundLayout best_layout_of(Candidate plan) {
+    FoundLayout found = polish_layout(problem_, config_, std::move(plan), &known_);
     if (found.every) return found;
-    const MemoryLimits limits{
-        .usable = usable_bytes(problem_.cluster, config_),
-        .host = static_cast<std::int64_t>(problem_.cluster.host_memory.base()),
-        .gpus_per_node = problem_.cluster.gpus_per_node};
-    return best_chunk_layout(problem_, config_, limits, std::move(found.best));
+    return best_chunk_layout(problem_, config_, memory_limits(problem_.cluster, config_),
+                             std::move(found.best));
   }
 
   void tell(const Candidate& before, const Candidate& best) {
@@ -222,6 +226,7 @@ class NeighbourSearch {
   const Problem& problem_;
   SearchConfig config_;
   SearchResult& result_;
+  KnownPrices& known_;
   bool all_ = true;  // no budget was used up
   NeighbourPrices prices_;
   NeighbourDescent descent_;
@@ -230,7 +235,8 @@ class NeighbourSearch {
 
 }  // namespace
 
-void try_neighbours(const Problem& problem, const SearchConfig& asked, SearchResult& result) {
+void try_neighbours(const Problem& problem, const SearchConfig& asked, SearchResult& result,
+                    KnownPrices* known) {
   SearchConfig config = rest_of_limits(asked, result.seconds, result.priced);
   config.most_bytes = result.most_bytes;
   if (config.max_evaluations != 0) {
@@ -239,7 +245,8 @@ void try_neighbours(const Problem& problem, const SearchConfig& asked, SearchRes
   }
   const bool late = asked.time_limit > 0 && result.seconds >= asked.time_limit;
   if (result.best.empty() || config.neighbours <= 0 || late) return;
-  NeighbourSearch(problem, config, result).run();
+  KnownPrices own;
+  NeighbourSearch(problem, config, result, known != nullptr ? *known : own).run();
 }
 
 }  // namespace pleat

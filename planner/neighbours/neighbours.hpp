@@ -10,10 +10,14 @@
 
 namespace pleat {
 
+class KnownPrices;  // planner/search/plan_prices.hpp
+
 // For a result whose layouts were polished. Puts the faster plans into the list, which is chosen
 // anew, and says in `result.neighbours` what was tried and found. Number formats, pins, rules, and
 // limits of memory hold. How much is tried is counted in estimates and slots
 // (SearchConfig::neighbours); limits of time and estimates that the search has left hold as well.
-void try_neighbours(const Problem&, const SearchConfig&, SearchResult&);
+// `known`: what is known of plans of this job; none: nothing.
+void try_neighbours(const Problem&, const SearchConfig&, SearchResult&,
+                    KnownPrices* known = nullptr);
 
 }  // namespace pleat

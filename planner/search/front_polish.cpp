@@ -25,13 +25,13 @@ void uncount_one(std::map<std::string, std::int64_t>& rejected) {
 
 }  // namespace
 
-void polish_front(const Problem& problem, const SearchConfig& config,
-                  Front& front) {
+void polish_front(const Problem& problem, const SearchConfig& config, Front& front,
+                  KnownPrices* known) {
   for_each_in_parallel(front.plans.size(), thread_count(config.threads), [&](std::size_t i) {
     Candidate& plan = front.plans[i];
     SearchConfig own = config;
     own.most_bytes = plan.estimate.peak_bytes();
-    plan = polish_layout(problem, own, plan).best;
+    plan = polish_layout(problem, own, plan, known).best;
   });
 }
 

@@ -11,11 +11,13 @@
 
 namespace pleat {
 
+class KnownPrices;  // plan_prices.hpp
+
 // Gives each plan of the front the best layout that needs no more memory than it has now
 // (layout_polish.hpp). `config` is the one the front was made with. The plans may then be out of
 // order: call put_into_front.
-void polish_front(const Problem&,
-                  const SearchConfig&, Front&);
+// `known`: as for polish_layout.
+void polish_front(const Problem&, const SearchConfig&, Front&, KnownPrices* known = nullptr);
 
 // Makes the front anew from its own plans and the listed ones, by the rules of Front::plans.
 // `gpu_bytes` is a GPU's memory.

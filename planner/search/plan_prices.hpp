@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -20,17 +21,23 @@ struct PlanPrices {
   PlanPrices(const Problem& p, Runtime runtime)
       : estimator(p.model, p.workload, p.cluster, p.profile, runtime),
         bounds(estimator, p, runtime) {}
+  // What is asked of these prices, such as many layouts, goes with them; but they share programs
+  // and prices of layers with the others.
+  PlanPrices(const Problem& p, Runtime runtime, const PlanPrices& others)
+      : estimator(Estimator::with_layers_of(others.estimator)), bounds(estimator, p, runtime) {}
 
   Estimator estimator;
   BoundTable bounds;
 };
 
-// The prices for each set of number formats. For searches one after the other whose configs differ
-// at most in `top`, `not_above`, `most_bytes`, `robust`, limits, threads and progress.
+// The prices for each set of number formats. For one problem, runtime and number of GPUs, and for
+// searches one after the other with the same settings to choose from (PlanTree::settings): what
+// they may pin are degrees, layouts, the order of the pipeline and memory choices.
 class KnownPrices {
  public:
-  // `problem` must be the same at each call.
+  // `problem` must be the same at each call, and outlive this. Several threads may ask at once.
   PlanPrices& of(const Numerics& numerics, const Problem& problem, Runtime runtime) {
+    const std::scoped_lock lock(mutex_);
     for (const auto& [formats, prices] : of_) {
       if (formats == numerics) return *prices;
     }
@@ -38,7 +45,13 @@ class KnownPrices {
     return *of_.back().second;
   }
 
+  void forget_programs() {
+    const std::scoped_lock lock(mutex_);
+    for (const auto& [formats, prices] : of_) prices->estimator.forget_programs();
+  }
+
  private:
+  std::mutex mutex_;
   std::vector<std::pair<Numerics, std::unique_ptr<PlanPrices>>> of_;
 };
 

@@ -4,12 +4,13 @@
 """What `pleat plan` costs for every shipped model on every shipped GPU cluster: CPU seconds, peak memory, and how good
 the plan is that it has after one second.
 
-  search_table.py --pleat build/cli/pleat --out FILE [--limit 30] [--first 20] [--only TEXT] [--gpus 8,64]
+  search_table.py --pleat build/cli/pleat --out FILE [--limit 30] [--first 20] [--only TEXT] [--gpus 8,64] [--changes]
 
 Each request is searched twice: with a limit of one second, and with --limit. A line of JSON is appended to FILE after
 each request, so the same command goes on where it was stopped. --first N takes N requests drawn from all of them, the
 first of one shuffled list: --first 200 goes on with those of --first 100. At the end the table of what FILE has is
-printed. Run it on an idle machine: limits are wall time."""
+printed. Run it on an idle machine: limits are wall time. --changes adds what `pleat plan` does unless asked not to:
+changes of the best plans, which look outside of the space."""
 import argparse
 import json
 import os
@@ -58,19 +59,19 @@ def spread(requests, count):
     return shuffled[:count]
 
 
-def arguments(request, limit):
+def arguments(request, limit, changes):
     """16 sequences a GPU, at most 16,384 a step: 67 million tokens."""
     batch = min(16 * request["gpus"], 16384)
     return ["plan", "--model", request["model"], "--cluster", request["cluster"], "--gpus", str(request["gpus"]),
-            "--seq-len", str(SEQ_LEN), "--global-batch", str(batch), "--neighbours", "0", "--time-limit", str(limit),
-            "--json"]
+            "--seq-len", str(SEQ_LEN), "--global-batch", str(batch), "--time-limit", str(limit),
+            "--json"] + ([] if changes else ["--neighbours", "0"])
 
 
-def used(pleat, request, limit):
+def used(pleat, request, limit, changes):
     """The answer (None: no plan), the exit status, CPU and wall seconds, and the peak memory in bytes."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
         began = time.monotonic()
-        process = subprocess.Popen([pleat] + arguments(request, limit), stdout=out, stderr=errors)
+        process = subprocess.Popen([pleat] + arguments(request, limit, changes), stdout=out, stderr=errors)
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.monotonic() - began
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -88,10 +89,10 @@ def step_of(answer):
     return answer["best"][0]["step_s"] if answer and answer["best"] else None
 
 
-def measure(pleat, request, limit):
-    early, _ = used(pleat, request, ANYTIME_SECONDS)
-    answer, cost = used(pleat, request, limit)
-    row = dict(request, **cost, limit_s=limit)
+def measure(pleat, request, limit, changes):
+    early, _ = used(pleat, request, ANYTIME_SECONDS, changes)
+    answer, cost = used(pleat, request, limit, changes)
+    row = dict(request, **cost, limit_s=limit, changes=changes)
     row["step_s"], row["step_after_1s"] = step_of(answer), step_of(early)
     row["proven"] = bool(answer and answer["certificate"]["optimal"])
     return row
@@ -160,6 +161,7 @@ def main():
     parser.add_argument("--limit", type=float, default=30, help="seconds a request")
     parser.add_argument("--first", type=int, default=0, help="only so many requests, drawn from all (0: all)")
     parser.add_argument("--only", default="", help="only models with this in their names")
+    parser.add_argument("--changes", action="store_true", help="with changes of the best plans, as by default")
     parser.add_argument("--gpus", default=",".join(map(str, GPUS)))
     o = parser.parse_args()
     requests = [r for r in all_requests([int(n) for n in o.gpus.split(",")]) if o.only in r["model"]]
@@ -174,7 +176,7 @@ def main():
             if key(request) in done:
                 continue
             print(f"{at + 1} of {len(requests)}: {' '.join(map(str, key(request)))}", file=sys.stderr)
-            file.write((json.dumps(measure(o.pleat, request, o.limit)) + "\n").encode())
+            file.write((json.dumps(measure(o.pleat, request, o.limit, o.changes)) + "\n").encode())
             file.flush()
     wanted = {key(r) for r in requests}
     rows = [r for r in known(o.out) if key(r) in wanted]
