@@ -22,6 +22,7 @@ namespace {
 // Plans that are slower by more are of no interest.
 constexpr double kHopefulPlain = 1.1;  // before layouts are polished
 constexpr double kHopefulPolished = 1.05;
+constexpr double kHopefulElsewhere = 1.04;  // both, where the best plan's state is on the GPU
 // Of a search.
 constexpr int kMostRounds = 48;
 constexpr std::int64_t kEstimatesOfAPrice = 7;  // of the budget; choices of stages count
@@ -54,7 +55,7 @@ std::optional<Candidate> FurtherSearches::one_f_one_b(const Candidate& best) {
   if (!may || best.plan.schedule == order || best.plan.attention.pp == 1) return std::nullopt;
   SearchConfig config = config_;
   config.pin<"schedule">() = order;
-  SearchResult found = search_with(config, best);
+  SearchResult found = search_with(config, best, kHopefulPlain);
   polish_layouts(problem_, config, found, &known_);
   const auto hopeful = std::ranges::find_if(found.best, [&](const Candidate& c) {
     return c.plan.attention.pp > 1 && value(c) <= value(best) * kHopefulPolished;
@@ -73,7 +74,8 @@ std::vector<Candidate> FurtherSearches::with_state_in_host_memory(const Candidat
     found = with_shares(stepped ? StatePlace::host_stepped : StatePlace::host, best);
   } else if (gives_up_memory(best.plan) || best.plan.sharding > Sharding::zero1) {
     const auto add = [&](StatePlace place, double share) {
-      std::ranges::move(with_state_in(place, share, best, false), std::back_inserter(found));
+      std::ranges::move(with_state_in(place, share, best, kHopefulElsewhere, false),
+                        std::back_inserter(found));
     };
     if (state_may_come_back(config_)) add(StatePlace::host, 1);
     for (const double share : kShares) {
@@ -98,7 +100,8 @@ std::vector<Candidate> FurtherSearches::with_shares(StatePlace place, const Cand
     const double own = around.plan.optimizer.cpu_offload + around.plan.optimizer.state_offload;
     const double share = std::round(times * own * kShareSteps) / kShareSteps;
     if (share <= 0 || share > 1) return;
-    std::ranges::move(with_state_in(place, share, around, own_degrees), std::back_inserter(found));
+    std::ranges::move(with_state_in(place, share, around, kHopefulPlain, own_degrees),
+                      std::back_inserter(found));
   };
   for (const double times : kSharesOfAll) add(times, false);
   for (int looks = 0; looks < kMostLooks; ++looks) {
@@ -114,7 +117,8 @@ std::vector<Candidate> FurtherSearches::with_shares(StatePlace place, const Cand
 
 // `own_degrees`: only plans with those of `known`, of which all are then looked at.
 std::vector<Candidate> FurtherSearches::with_state_in(StatePlace place, double share,
-                                                      const Candidate& known, bool own_degrees) {
+                                                      const Candidate& known, double hopeful,
+                                                      bool own_degrees) {
   SearchConfig config = config_;
   if (own_degrees) {
     config.pin<"tp">() = known.plan.attention.tp;
@@ -127,23 +131,24 @@ std::vector<Candidate> FurtherSearches::with_state_in(StatePlace place, double s
   config.optimizer_offload = {};
   if (place == StatePlace::host) config.optimizer_offload = true;
   config.host_share = share;
-  return search_with(std::move(config), known).best;
+  return search_with(std::move(config), known, hopeful).best;
 }
 
 void FurtherSearches::in_order(std::vector<Candidate>& plans) const {
   std::ranges::stable_sort(plans, {}, [&](const Candidate& c) { return value(c); });
 }
 
-// The plans of a search with the number formats of `known` that are not much slower; none if the
-// space is empty.
-SearchResult FurtherSearches::search_with(SearchConfig config, const Candidate& known) {
+// The plans of a search with the number formats of `known` that take at most so many times as long;
+// none if the space is empty.
+SearchResult FurtherSearches::search_with(SearchConfig config, const Candidate& known,
+                                          double hopeful) {
   if (prices_.stopped(value(known))) return {};
   if (config.time_limit > 0) {
     config.time_limit = std::max(kLeastSeconds, config.time_limit - prices_.seconds());
   }
   config.numerics = {numerics_of(known.plan)};
   config.free_numerics.clear();
-  config.not_above = value(known) * kHopefulPlain;
+  config.not_above = value(known) * hopeful;
   config.max_rounds = kMostRounds;
   config.tells_nearest = false;
   config.top = config.certain = kListed;

@@ -35,8 +35,8 @@ class FurtherSearches {
  private:
   std::vector<Candidate> with_shares(StatePlace, const Candidate& best);
   std::vector<Candidate> with_state_in(StatePlace, double share, const Candidate& known,
-                                       bool own_degrees);
-  SearchResult search_with(SearchConfig, const Candidate& known);
+                                       double hopeful, bool own_degrees);
+  SearchResult search_with(SearchConfig, const Candidate& known, double hopeful);
   void in_order(std::vector<Candidate>&) const;
   [[nodiscard]] Seconds value(const Candidate&) const;
 

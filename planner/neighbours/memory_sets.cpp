@@ -70,6 +70,8 @@ bool gives_up_memory(const Plan& plan) {
          plan.offload_layers > 0 || !plan.stages.empty() || place_of(plan) != StatePlace::device;
 }
 
+bool has_state_in_host_memory(const Plan& plan) { return place_of(plan) != StatePlace::device; }
+
 bool same_state_place(const Plan& a, const Plan& b) { return place_of(a) == place_of(b); }
 
 bool same_memory_choice(const Plan& a, const Plan& b) {

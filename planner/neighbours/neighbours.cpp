@@ -23,6 +23,7 @@ constexpr std::int64_t kShareOfOtherOrder = 2;  // but those with another order 
                                                 // or other chunks or microbatches of it
 constexpr std::size_t kStarts = 5;
 constexpr double kHopeful = 1.05;  // slower plans are no starts
+constexpr double kHopefulForPairs = 1.01;  // with state in another place
 constexpr std::size_t kOtherPipelines = 16;
 constexpr int kMostRounds = 4;
 constexpr int kMostLooksAtState = 3;
@@ -92,12 +93,14 @@ class NeighbourSearch {
       best = descend(best, {.pairs = true});
       found.push_back(best);
     }
-    for (int looks = 0; looks < kMostLooksAtState; ++looks) {
+    bool again = true;  // a share may lead to another one
+    for (int looks = 0; again && looks < kMostLooksAtState; ++looks) {
       Candidate end = with_other_state(best);
       const bool same = same_state_place(end.plan, best.plan);
       if (value(end) >= value(best) * (same ? 1 : 1 - kLeastGainOfPlace)) break;
       best = std::move(end);
       found.push_back(best);
+      again = has_state_in_host_memory(best.plan);
     }
     const bool faster = value(best) < value(before);
     bool every = false;
@@ -139,12 +142,15 @@ class NeighbourSearch {
     Candidate fastest = best;
     bool first = true;
     for (Candidate& c : searches_.with_state_in_host_memory(best)) {
+      bool pairs = first;
       if (!same_state_place(c.plan, best.plan)) {  // at first it may be faster without
         allow(config_.neighbours);
-        c = descend(std::move(c), {.pairs = first, .other_state = false});
+        c = descend(std::move(c), {.pairs = false, .other_state = false});
+        pairs = pairs && value(c) <= value(best) * kHopefulForPairs;
+        if (pairs) c = descend(std::move(c), {.pairs = true, .other_state = false});
       }
       allow(first ? config_.neighbours : prices_of(kShareOfOthers));
-      fastest = faster_of(std::move(fastest), descend(std::move(c), {.pairs = first}));
+      fastest = faster_of(std::move(fastest), descend(std::move(c), {.pairs = pairs}));
       first = false;
     }
     return fastest;
