@@ -13,13 +13,12 @@ namespace pleat {
 
 class KnownPrices;  // planner/search/plan_prices.hpp
 
-// `known`, here and below: what is known of plans of this job; none: nothing.
-//
 // With one chunk a rank: the best of all layouts (layout_search.hpp). With several chunks, or too
 // many layouts: steepest descent, from the plan's own layout and from balanced ones. Each
 // step moves one layer off the busiest pipeline rank, the move that lowers the value (value_of)
 // most; if none does and there are few stages, moves between any two stages are tried in turn. The
-// plan stays valid and within the memory that the config allows.
+// plan stays valid and within the memory that the config allows. `known`: what is known of plans of
+// this job, here and below; none: nothing.
 [[nodiscard]] FoundLayout polish_layout(const Problem&, const SearchConfig&, Candidate,
                                         KnownPrices* known = nullptr);
 

@@ -10,6 +10,7 @@ namespace pleat {
 namespace {
 
 constexpr std::size_t kPricedAtOnce = 64;  // plans priced between two looks at the limits
+constexpr std::size_t kProgramsOf = 512;    // plans are kept: most share them with the ones before
 constexpr std::int64_t kManySlots = 1000;  // a plan of more is bounded before it is priced
 constexpr int kParts = 1000;               // a share is a multiple of a thousandth
 constexpr int kPricesOfShare = 11;         // to halve that down to one
@@ -61,6 +62,11 @@ void NeighbourPrices::price(std::vector<Neighbour>& plans, std::size_t first, Se
       priced_ += estimates[i];
     }
     tried_ += static_cast<std::int64_t>(count);
+    since_forgotten_ += count;
+    if (since_forgotten_ >= kProgramsOf) {
+      estimator_.forget_programs();
+      since_forgotten_ = 0;
+    }
     first += count;
   }
   plans.resize(std::min(plans.size(), first));

@@ -73,6 +73,7 @@ class NeighbourPrices {
   std::int64_t usable_, host_;
   std::int64_t prices_ = 0, slots_ = 0;  // left
   std::int64_t priced_ = 0, tried_ = 0;
+  std::size_t since_forgotten_ = 0;
   bool stopped_ = false;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };

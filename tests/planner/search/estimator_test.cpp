@@ -157,14 +157,18 @@ int compare_all(const ModelSpec& model, const ClusterSpec& cluster, const Worklo
   }
   std::vector<StepEstimate> first;
   for (const Plan& plan : plans) first.push_back(estimator(plan));
+  estimator.forget_programs();
+  const Estimator other = Estimator::with_layers_of(estimator);
   for (std::size_t i = 0; i < plans.size(); ++i) {
     expect_same(first[i], estimate(compile(model, workload, plans[i], Runtime::megatron), cluster,
                                    profile), plans[i]);
     expect_same(first[i], estimator(plans[i]), plans[i]);  // from memory alone
+    expect_same(first[i], other(plans[i]), plans[i]);
     EXPECT_EQ(estimator.step_at(plans[i], estimator.clock(plans[i])), first[i].step);
   }
   EXPECT_GT(std::ranges::count_if(plans, [](const Plan& p) { return !p.stages.empty(); }), 0);
   EXPECT_LT(estimator.counts().layers, plans.size());
+  EXPECT_EQ(other.counts().memos, estimator.counts().memos);
   if (every_field) changes.expect_every_field();
   return static_cast<int>(plans.size());
 }
