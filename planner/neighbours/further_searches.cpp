@@ -12,6 +12,7 @@
 #include "planner/layout/layout_polish.hpp"
 #include "planner/neighbours/allowed_values.hpp"
 #include "planner/neighbours/memory_sets.hpp"
+#include "planner/search/parallel_rounds.hpp"
 #include "planner/search/plan_prices.hpp"
 #include "planner/search/search.hpp"
 #include "planner/space/mesh_space.hpp"
@@ -31,8 +32,8 @@ constexpr double kLeastSeconds = 1e-9;  // 0 is no limit
 // Shares of the optimizer's state in host memory: where the best plan has none there; and where it
 // has some, as parts of its share, with all degrees and with those of the fastest plan.
 constexpr double kShares[] = {0.5, 0.125};
-constexpr double kSharesOfAll[] = {1, 0.5};
-constexpr double kSharesOfOwn[] = {1, 0.75, 0.5, 0.25, 1.25, 1.5};
+constexpr double kSharesOfAll[] = {1, 0.9, 0.5};
+constexpr double kSharesOfOwn[] = {1, 0.9, 0.75, 0.5, 0.25, 1.25, 1.5};
 constexpr double kShareSteps = 1000;  // in a whole
 constexpr int kMostLooks = 4;  // at these
 constexpr std::size_t kPolished = 4;
@@ -69,7 +70,7 @@ std::vector<Candidate> FurtherSearches::with_state_in_host_memory(const Candidat
   const bool pinned = config_.cpu_optimizer || config_.optimizer_offload.only(true);
   if (pinned || (o.cpu_offload > 0 && o.state_offload > 0)) return {};
   std::vector<Candidate> found;
-  if (o.cpu_offload > 0 || o.state_offload > 0) {
+  if (host_share(best.plan) > 0) {
     const bool stepped = o.cpu_offload > 0;
     found = with_shares(stepped ? StatePlace::host_stepped : StatePlace::host, best);
   } else if (gives_up_memory(best.plan) || best.plan.sharding > Sharding::zero1) {
@@ -84,7 +85,9 @@ std::vector<Candidate> FurtherSearches::with_state_in_host_memory(const Candidat
   }
   in_order(found);
   if (found.size() > kPolished) found.resize(kPolished);
-  for (Candidate& c : found) c = polish_layout(problem_, config_, std::move(c), &known_).best;
+  for_each_in_parallel(found.size(), thread_count(config_.threads), [&](std::size_t i) {
+    found[i] = polish_layout(problem_, config_, std::move(found[i]), &known_).best;
+  });
   in_order(found);
   std::erase_if(found, [&](const Candidate& c) {
     return value(c) > value(best) * kHopefulPolished;
@@ -97,8 +100,7 @@ std::vector<Candidate> FurtherSearches::with_shares(StatePlace place, const Cand
   std::vector<Candidate> found;
   Candidate around = best;
   const auto add = [&](double times, bool own_degrees) {
-    const double own = around.plan.optimizer.cpu_offload + around.plan.optimizer.state_offload;
-    const double share = std::round(times * own * kShareSteps) / kShareSteps;
+    const double share = std::round(times * host_share(around.plan) * kShareSteps) / kShareSteps;
     if (share <= 0 || share > 1) return;
     std::ranges::move(with_state_in(place, share, around, kHopefulPlain, own_degrees),
                       std::back_inserter(found));

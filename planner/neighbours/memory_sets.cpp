@@ -51,11 +51,6 @@ StatePlace place_of(const Plan& plan) {
   return plan.optimizer.state_offload > 0 ? StatePlace::host : StatePlace::device;
 }
 
-// Of the optimizer's state.
-double host_share(const Plan& plan) {
-  return plan.optimizer.cpu_offload + plan.optimizer.state_offload;
-}
-
 RecomputeChoice recompute_of(const Plan& plan) {
   return {.modules = plan.recompute,
           .full = plan.recompute_full,
@@ -70,7 +65,9 @@ bool gives_up_memory(const Plan& plan) {
          plan.offload_layers > 0 || !plan.stages.empty() || place_of(plan) != StatePlace::device;
 }
 
-bool has_state_in_host_memory(const Plan& plan) { return place_of(plan) != StatePlace::device; }
+double host_share(const Plan& plan) {
+  return plan.optimizer.cpu_offload + plan.optimizer.state_offload;
+}
 
 bool same_state_place(const Plan& a, const Plan& b) { return place_of(a) == place_of(b); }
 

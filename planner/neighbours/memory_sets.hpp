@@ -19,8 +19,8 @@ namespace pleat {
 
 // Whether the plan gives up time for memory in some way; else no other way is of use.
 [[nodiscard]] bool gives_up_memory(const Plan&);
-// Whether some of the optimizer's state is there.
-[[nodiscard]] bool has_state_in_host_memory(const Plan&);
+// How much of the optimizer's state is in host memory, 0 to 1.
+[[nodiscard]] double host_share(const Plan&);
 // Whether the optimizer's state is in the same place, in whatever share.
 [[nodiscard]] bool same_state_place(const Plan&, const Plan&);
 // Whether two plans give up the same.

@@ -100,7 +100,7 @@ class NeighbourSearch {
       if (value(end) >= value(best) * (same ? 1 : 1 - kLeastGainOfPlace)) break;
       best = std::move(end);
       found.push_back(best);
-      again = has_state_in_host_memory(best.plan);
+      again = host_share(best.plan) > 0;
     }
     const bool faster = value(best) < value(before);
     bool every = false;
