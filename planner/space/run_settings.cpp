@@ -50,12 +50,20 @@ bool tries_gather(const ModelSpec& model, const SearchConfig& c) {
   return c.gpus > 1 && model.moe && model.moe->top_k > kGatherWithin && !has_narrow_rows(c);
 }
 
+// The innermost network domain, if the GPUs are in several; else 0.
+int domain_of_several(const ClusterSpec& cluster, const SearchConfig& c) {
+  const int domain = cluster.tiers.empty() ? 0 : cluster.tiers.front().size;
+  return domain < c.gpus ? domain : 0;
+}
+
 std::vector<Dispatcher> dispatchers(const ModelSpec& model, const ClusterSpec& cluster,
                                     const SearchConfig& c) {
   const Dispatcher best = dispatcher_for(model, cluster);
   std::vector<Dispatcher> all{best};
   if (best != Dispatcher::alltoall) all.push_back(Dispatcher::alltoall);
   if (tries_gather(model, c)) all.push_back(Dispatcher::allgather);
+  const bool two_steps = c.runtime == Runtime::pleat && domain_of_several(cluster, c) > 0;
+  if (model.moe && two_steps) all.push_back(Dispatcher::hierarchical);
   if (!c.pin<"dispatcher">()) return all;
   // Fused ones (whose kernels permute the tokens) first: least_work relies on that.
   std::vector<Dispatcher> pinned = pinned_or(c.pin<"dispatcher">(), {});
@@ -99,9 +107,9 @@ constexpr std::int64_t kDomainStep = 8, kFewRanks = 1024;
 
 std::vector<int> shard_domains(const ClusterSpec& cluster, const SearchConfig& c,
                                Sharding sharding) {
-  if (sharding == Sharding::none || cluster.tiers.empty()) return {0};
-  const int domain = cluster.tiers.front().size;
-  if (domain <= 0 || domain >= c.gpus) return {0};
+  if (sharding == Sharding::none) return {0};
+  const int domain = domain_of_several(cluster, c);
+  if (domain == 0) return {0};
   if (c.hybrid_sharding) return {*c.hybrid_sharding ? domain : 0};
   std::vector<int> all{0, domain};
   for (std::int64_t ranks = domain * kDomainStep; ranks < std::min<std::int64_t>(c.gpus, kFewRanks);
@@ -233,6 +241,9 @@ bool Setting::gathers_nearby() const {
 const char* Setting::void_on(const Mesh& mesh) const {
   const AttentionMapping& a = mesh.attention;
   if (sharding > Sharding::zero1 && a.pp > 1) return "sharding-pipeline";
+  if (two_steps_beyond > 0 && two_steps_beyond % (mesh.expert.ep * mesh.expert.etp) == 0) {
+    return "no-effect";  // all of it lies within a domain
+  }
   if (exchanges_too_far_on(mesh)) return sms != 0 ? "dispatcher-sms" : "allgather-ranks";
   if (cp_a2a > 0 && (cp_a2a >= a.cp || a.cp % cp_a2a != 0)) return "cp-groups";
   return nullptr;
@@ -300,6 +311,9 @@ std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster
                  .smaller_domain = smaller,
                  .sms = sms,
                  .exchange_within = within(dispatcher, sms),
+                 .two_steps_beyond = traits_of(dispatcher).in_two_steps && !config.pin<"dispatcher">()
+                                         ? domain_of_several(cluster, config)
+                                         : 0,
                  .overlap = {},
                  .tried = {},
                  .stash = config.paged_stash});
@@ -368,7 +382,7 @@ std::vector<NotTried> not_tried(const ModelSpec& model, const ClusterSpec& clust
     const auto other = static_cast<Dispatcher>(i);
     const DispatcherTraits traits = traits_of(other);
     if (config.pin<"dispatcher">() || other == usual || other == Dispatcher::alltoall) continue;
-    if (!has_dispatcher(cluster, other)) continue;
+    if (!has_dispatcher(cluster, other) || (traits.in_two_steps && !megatron)) continue;
     std::string why = "only changes of the best plans have it (--dispatcher {} searches it)";
     if (megatron && !traits.in_megatron) {
       why = "Megatron has none (--dispatcher {} prices it all the same)";
@@ -415,8 +429,11 @@ std::vector<Setting> least_work(const std::vector<Setting>& all, Runtime runtime
     one.sms = s.sms;
     one.exchange_within = s.exchange_within;
     one.tried = s.tried.timed_as(first.tried);
-    // Fused dispatchers come first; they sort and copy less.
-    const bool undercut = s.dispatcher == Dispatcher::alltoall && is_fused(first.dispatcher);
+    // Fused dispatchers come first; they sort and copy less. An exchange in two steps sorts and
+    // copies as the one in one step does.
+    const bool undercut =
+        (s.dispatcher == Dispatcher::alltoall && is_fused(first.dispatcher)) ||
+        s.two_steps_beyond > 0;
     const bool known = std::ranges::any_of(least, [&](const Setting& other) {
       return other.dispatcher == one.dispatcher && other.tried == one.tried;
     });

@@ -27,6 +27,7 @@ struct Setting {
   int smaller_domain = 0;  // the next smaller one that is tried; 0: none
   int sms = 0;           // Plan::dispatcher_sms
   int exchange_within = 0;  // most ranks (ETP x EP) of an exchange that this is tried for; 0: any
+  int two_steps_beyond = 0;  // an exchange in two steps: ranks within which it has one; 0: none
   OverlapFlags overlap;
   TriedValues tried;
   PagedStash stash;
@@ -62,7 +63,8 @@ struct Setting {
 //   sharding      zero1, zero2, zero3 (without data parallelism: none), over all ranks or within
 //                 the innermost network domain, in which case several domains hold copies
 //   dispatcher    all-to-all, and DeepEP or HybridEP where the hardware has it (dispatcher_for),
-//                 with each number of SMs of the config; the all-gather between two ranks
+//                 with each number of SMs of the config; the all-gather between two ranks; of
+//                 Pleat the exchange in two steps between network domains
 //   CUDA graphs   of Megatron: none, partial, and the whole iteration where nothing in a layer
 //   waits
 //                 for the host: dense models, and MoE with HybridEP. Of Pleat: none

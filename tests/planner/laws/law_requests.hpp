@@ -16,7 +16,8 @@ namespace pleat::test {
 class RequestMaker {
  public:
   // `few_gpus`: models and sizes whose searches take about a second.
-  RequestMaker(std::uint64_t seed, bool few_gpus) : dice_(seed), few_gpus_(few_gpus) {
+  RequestMaker(std::uint64_t seed, bool few_gpus)
+      : seed_(seed), dice_(seed), few_gpus_(few_gpus) {
     models_ = few_gpus
                   ? std::vector<std::string>{"llama3-8b",   "qwen3-8b",         "gpt-7.5b",
                                              "gpt-oss-20b", "deepseek-moe-16b", "moonlight-16b-a3b"}
@@ -31,7 +32,11 @@ class RequestMaker {
     }
   }
 
+  // What is drawn for a request, here and by dice(), has a seed of its own: another winner draws
+  // other changes of it, and leaves the requests after it as they are.
   Words make() {
+    constexpr std::uint64_t kMostRequests = 10'000;
+    dice_ = Dice(seed_ * kMostRequests + ++made_);
     const std::string cluster = dice_.one_of(clusters_);
     const int gpus =
         dice_.one_of(few_gpus_ ? std::vector{8, 16} : std::vector{8, 16, 64, 256, 1024});
@@ -66,6 +71,7 @@ class RequestMaker {
     return dice_.one_of(all);
   }
 
+  std::uint64_t seed_, made_ = 0;
   Dice dice_;
   bool few_gpus_;
   std::vector<std::string> models_, clusters_;
