@@ -128,6 +128,9 @@ TEST(RuntimeRules, DispatchersThatAreNotSearchedAreNamed) {
   EXPECT_EQ(named("a100-sxm"),
             (std::set<std::string>{"dispatcher allgather among more than 2 ranks",
                                    "dispatcher hierarchical"}));
+  config.runtime = Runtime::pleat;
+  EXPECT_EQ(named("a100-sxm"),
+            std::set<std::string>{"dispatcher allgather among more than 2 ranks"});
   config.pin<"dispatcher">() = {Dispatcher::hybridep};
   EXPECT_EQ(named("h100-sxm"), std::set<std::string>{});
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -176,6 +177,32 @@ TEST(SearchSpace, TheAllGatherIsBetweenTwoRanksButWhereItIsPinned) {
   config.numerics.front().fp8_dispatch = false;
   model.moe->top_k = 2;  // the gather sorts no less than an exchange
   EXPECT_FALSE(tries());
+}
+
+TEST(SearchSpace, PleatExchangesInTwoStepsBetweenNetworkDomains) {
+  SearchConfig config = small_search(8);
+  config.runtime = Runtime::pleat;
+  const auto two_steps = [&]() -> std::optional<Setting> {
+    const auto all = settings(small_model(), small_cluster(), config);
+    const auto found = std::ranges::find(all, Dispatcher::hierarchical, &Setting::dispatcher);
+    return found == all.end() ? std::nullopt : std::optional(*found);
+  };
+  ASSERT_EQ(small_cluster().tiers.front().size, 2);
+  Mesh mesh;
+  mesh.attention.dp = 8;
+  mesh.expert = {.etp = 1, .ep = 4, .edp = 2};
+  ASSERT_TRUE(two_steps());
+  EXPECT_EQ(two_steps()->void_on(mesh), nullptr);
+  mesh.expert = {.etp = 1, .ep = 2, .edp = 4};  // within a domain it is the all-to-all
+  EXPECT_STREQ(two_steps()->void_on(mesh), "no-effect");
+  config.pin<"dispatcher">() = {Dispatcher::hierarchical};
+  EXPECT_EQ(two_steps()->void_on(mesh), nullptr);
+  config.pin<"dispatcher">().values.clear();
+  config.gpus = 2;
+  EXPECT_FALSE(two_steps());
+  config.gpus = 8;
+  config.runtime = Runtime::megatron;
+  EXPECT_FALSE(two_steps());
 }
 
 TEST(SearchSpace, APinnedOrderThatLeavesNothingIsNamed) {
