@@ -8,6 +8,7 @@
 
 #include "core/diagnostics.hpp"
 #include "kernels/cuda/cuda_check.cuh"
+#include "kernels/cuda/divisor.hpp"
 #include "kernels/cuda/resources.hpp"
 #include "kernels/cuda/shared.cuh"
 #include "kernels/kernel_set.hpp"
@@ -66,6 +67,12 @@ __device__ __forceinline__ void split(std::int64_t i, std::int64_t cols, std::in
     row = i / cols;
     col = i - row * cols;
   }
+}
+
+// n / d, rounded down; n is not negative.
+__device__ __forceinline__ int quotient(int n, const Divisor& d) {
+  const auto product = static_cast<std::uint64_t>(static_cast<std::uint32_t>(n)) * d.multiplier;
+  return static_cast<int>(product >> d.shift);
 }
 
 }  // namespace pleat::cuda

@@ -3,6 +3,7 @@
 // Norms of rows that lie anywhere: whole rows, the first columns of rows, or heads in packed rows.
 #pragma once
 
+#include "kernels/cuda/divisor.hpp"
 #include "kernels/cuda/resources.hpp"
 #include "kernels/kernel_set.hpp"
 
@@ -11,12 +12,16 @@ namespace pleat::cuda {
 // Row r of a norm, part r % per of row r / per in memory, begins at element
 // (r / per) * ld + first + (r % per) * step.
 struct RowPlace {
-  std::int64_t ld = 0, first = 0, step = 0;
+  int ld = 0, first = 0, step = 0;
 };
+
+inline constexpr std::int64_t kMaxNormRows = 1 << 30;  // so that kernels count them in 32 bits
 
 // `rows` rows of `cols` values. centered: a layer norm, whose w holds scale and shift.
 struct NormShape {
-  std::int64_t rows = 0, cols = 0, per = 1;
+  int rows = 0;
+  std::int64_t cols = 0;
+  Divisor per = {};
   RowPlace x, y, rstd;  // y: of the result, or of dy
   bool centered = false;
 };

@@ -27,10 +27,10 @@ struct NormRows {
   float rstd[Config::at_once];
   // Rows first, first + groups, …; one that does not exist has no values.
   __device__ __forceinline__ void fetch(const NormGradient<T>& g, const NormShape& s,
-                                        const RowPacks<Config>& packs, std::int64_t first) {
+                                        const RowPacks<Config>& packs, int first) {
 #pragma unroll
     for (int k = 0; k < Config::at_once; ++k) {
-      const std::int64_t row = first + k * Config::groups;
+      const int row = first + k * Config::groups;
       rstd[k] = 0;
 #pragma unroll
       for (int p = 0; p < Config::packs; ++p) x[k][p] = dy[k][p] = {};
@@ -51,13 +51,13 @@ __global__ void __launch_bounds__(Config::threads, (kTogether<T, Config>))
   RowSum<Config> row_sum;
   const float count = static_cast<float>(s.cols);
   float dw[kPacks][kPack] = {}, dshift[kCentered ? kPacks : 1][kPack] = {};
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * Config::rows;
-  std::int64_t block_row = static_cast<std::int64_t>(blockIdx.x) * Config::rows;
+  const int step = static_cast<int>(gridDim.x) * Config::rows;
+  int block_row = static_cast<int>(blockIdx.x) * Config::rows;
   int group = 0;
   if constexpr (Config::row_threads > 0) group = threadIdx.x / Config::row_threads;
   NormRows<T, Config> now;
   for (; block_row < s.rows; block_row += step) {  // all threads of a block as often
-    const std::int64_t first = block_row + group;
+    const int first = block_row + group;
     now.fetch(g, s, packs, first);
     float mean[kRows] = {}, mean_g[kRows] = {}, mean_gz[kRows] = {};
     if constexpr (kCentered) {

@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(Config::threads, kStagedTogether<Config>)
   const StagedRows<Config> staged(g.residual);
   RowSum<Config> row_sum;
   const auto has = [&](int p) { return packs.first(p) < packs.cols; };
-  const auto fetch = [&](std::int64_t row, int stage) {
+  const auto fetch = [&](int row, int stage) {
     if (row < s.rows) {
       const NormRowAt at(s, row);
 #pragma unroll
@@ -77,14 +77,14 @@ __global__ void __launch_bounds__(Config::threads, kStagedTogether<Config>)
   Packed<Bf16Value> w[kPacks] = {};
   packs.fetch(g.w, 0, w);
   float dw[kPacks][kPack] = {};
-  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * Config::groups;
-  std::int64_t block_row = static_cast<std::int64_t>(blockIdx.x) * Config::groups;
+  const int step = static_cast<int>(gridDim.x) * Config::groups;
+  int block_row = static_cast<int>(blockIdx.x) * Config::groups;
   int group = 0, stage = 0;
   if constexpr (Config::row_threads > 0) group = threadIdx.x / Config::row_threads;
 #pragma unroll
   for (int i = 0; i < kAhead; ++i) fetch(block_row + group + i * step, i);
   for (; block_row < s.rows; block_row += step) {  // all threads of a block as often
-    const std::int64_t row = block_row + group;
+    const int row = block_row + group;
     fetch(row + kAhead * step, stage == 0 ? kAhead : stage - 1);  // what was read in the last turn
     __pipeline_wait_prior(kAhead);
     const bool exists = row < s.rows;

@@ -85,15 +85,20 @@ struct RowPacks {
   }
 };
 
-// Where row `row` lies; found once for x, y and rstd, as it takes a division.
+// Where row `row` lies.
 struct NormRowAt {
   std::int64_t x, y, rstd;
-  __device__ __forceinline__ NormRowAt(const NormShape& s, std::int64_t row) {
-    std::int64_t outer = row, inner = 0;
-    if (s.per > 1) split(row, s.per, outer, inner);
-    x = outer * s.x.ld + s.x.first + inner * s.x.step;
-    y = outer * s.y.ld + s.y.first + inner * s.y.step;
-    rstd = outer * s.rstd.ld + s.rstd.first + inner * s.rstd.step;
+  __device__ __forceinline__ NormRowAt(const NormShape& s, int row) {
+    const int outer = quotient(row, s.per), inner = row - outer * s.per.value;
+    x = at(s.x, outer, inner);
+    y = at(s.y, outer, inner);
+    rstd = at(s.rstd, outer, inner);
+  }
+
+ private:
+  [[nodiscard]] static __device__ __forceinline__ std::int64_t at(const RowPlace& place, int outer,
+                                                                  int inner) {
+    return static_cast<std::int64_t>(outer) * place.ld + (place.first + inner * place.step);
   }
 };
 

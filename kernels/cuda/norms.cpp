@@ -8,24 +8,36 @@
 namespace pleat {
 namespace {
 
+int row_count(std::int64_t rows) {
+  PLEAT_ASSERT(rows <= cuda::kMaxNormRows);
+  return static_cast<int>(rows);
+}
+
+int columns(std::int64_t cols) {
+  PLEAT_ASSERT(cols <= INT32_MAX);
+  return static_cast<int>(cols);
+}
+
 cuda::NormShape rows_of(View x, View y, std::int64_t cols, bool centered) {
-  return {.rows = x.rows,
+  return {.rows = row_count(x.rows),
           .cols = cols,
-          .x = {.ld = x.cols},
-          .y = {.ld = y.cols},
+          .x = {.ld = columns(x.cols)},
+          .y = {.ld = columns(y.cols)},
           .rstd = {.ld = 1},
           .centered = centered};
 }
 
 // Heads [first, first + count) of packed rows.
 cuda::NormShape heads_of(View x, const AttentionShape& s, std::int64_t first, std::int64_t count) {
-  const cuda::RowPlace place{.ld = x.cols, .first = first * s.head_dim, .step = s.head_dim};
-  return {.rows = x.rows * count,
+  const cuda::RowPlace place{.ld = columns(x.cols),
+                             .first = columns(first * s.head_dim),
+                             .step = columns(s.head_dim)};
+  return {.rows = row_count(x.rows * count),
           .cols = s.head_dim,
-          .per = count,
+          .per = cuda::Divisor(columns(count)),
           .x = place,
           .y = place,
-          .rstd = {.ld = s.heads + s.kv_groups, .first = first, .step = 1}};
+          .rstd = {.ld = columns(s.heads + s.kv_groups), .first = columns(first), .step = 1}};
 }
 
 void check(View x, View y, View rstd, const AttentionShape& s) {
