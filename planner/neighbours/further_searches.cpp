@@ -9,6 +9,7 @@
 
 #include "core/diagnostics.hpp"
 #include "core/plan/numerics.hpp"
+#include "core/plan/plan_words.hpp"
 #include "planner/layout/layout_polish.hpp"
 #include "planner/neighbours/allowed_values.hpp"
 #include "planner/neighbours/memory_sets.hpp"
@@ -38,6 +39,27 @@ constexpr double kShareSteps = 1000;  // in a whole
 constexpr int kMostLooks = 4;  // at these
 constexpr std::size_t kPolished = 4;
 
+void pin_degrees(const Plan& plan, SearchConfig& config) {
+  config.pin<"tp">() = plan.attention.tp;
+  config.pin<"cp">() = plan.attention.cp;
+  config.pin<"pp">() = plan.attention.pp;
+  config.pin<"ep">() = plan.expert.ep;
+  config.pin<"etp">() = plan.expert.etp;
+}
+
+std::vector<int> divisors(std::int64_t of, std::int64_t most) {
+  std::vector<int> list;
+  for (int d = 1; d <= std::min(of, most); ++d) {
+    if (of % d == 0) list.push_back(d);
+  }
+  return list;
+}
+
+// Whether searches have the same settings to choose from (KnownPrices), if one is this class's.
+bool same_settings(const SearchConfig& a, const SearchConfig& b) {
+  return a.pin<"cuda-graph">().values == b.pin<"cuda-graph">().values;
+}
+
 }  // namespace
 
 FurtherSearches::FurtherSearches(const Problem& problem, SearchConfig& config,
@@ -56,13 +78,39 @@ std::optional<Candidate> FurtherSearches::one_f_one_b(const Candidate& best) {
   if (!may || best.plan.schedule == order || best.plan.attention.pp == 1) return std::nullopt;
   SearchConfig config = config_;
   config.pin<"schedule">() = order;
-  SearchResult found = search_with(config, best, kHopefulPlain);
+  SearchResult found = search_with(config, best, kHopefulPlain, kListed);
   polish_layouts(problem_, config, found, &known_);
   const auto hopeful = std::ranges::find_if(found.best, [&](const Candidate& c) {
     return c.plan.attention.pp > 1 && value(c) <= value(best) * kHopefulPolished;
   });
   if (hopeful == found.best.end()) return std::nullopt;
   return std::move(*hopeful);
+}
+
+std::vector<FurtherSearches::Unlike> FurtherSearches::unlike(const Candidate& best) {
+  const Plan& plan = best.plan;
+  std::vector<Unlike> found;
+  const auto search_without = [&](auto pin, auto own, auto all) {
+    SearchConfig config = config_;
+    auto& values = pin(config).values;
+    if (values.empty()) values = std::move(all);
+    std::erase(values, own);
+    if (values.empty()) return;
+    SearchResult result = search_with(config, best, kHopefulPlain, 1);
+    polish_layouts(problem_, config, result, &known_);
+    if (!result.best.empty()) found.push_back({std::move(config), std::move(result.best.front())});
+  };
+  search_without([](SearchConfig& c) -> auto& { return c.pin<"pp">(); }, plan.attention.pp,
+                 divisors(config_.gpus, problem_.model.layers));
+  if (problem_.model.moe) {
+    search_without([](SearchConfig& c) -> auto& { return c.pin<"ep">(); }, plan.expert.ep,
+                   divisors(problem_.model.moe->experts, config_.gpus));
+  }
+  if (config_.runtime == Runtime::megatron) {
+    search_without([](SearchConfig& c) -> auto& { return c.pin<"cuda-graph">(); }, plan.cuda_graph,
+                   std::vector<CudaGraph>(kAll<CudaGraph>.begin(), kAll<CudaGraph>.end()));
+  }
+  return found;
 }
 
 std::vector<Candidate> FurtherSearches::with_state_in_host_memory(const Candidate& best) {
@@ -122,18 +170,12 @@ std::vector<Candidate> FurtherSearches::with_state_in(StatePlace place, double s
                                                       const Candidate& known, double hopeful,
                                                       bool own_degrees) {
   SearchConfig config = config_;
-  if (own_degrees) {
-    config.pin<"tp">() = known.plan.attention.tp;
-    config.pin<"cp">() = known.plan.attention.cp;
-    config.pin<"pp">() = known.plan.attention.pp;
-    config.pin<"ep">() = known.plan.expert.ep;
-    config.pin<"etp">() = known.plan.expert.etp;
-  }
+  if (own_degrees) pin_degrees(known.plan, config);
   config.cpu_optimizer = place == StatePlace::host_stepped;
   config.optimizer_offload = {};
   if (place == StatePlace::host) config.optimizer_offload = true;
   config.host_share = share;
-  return search_with(std::move(config), known, hopeful).best;
+  return search_with(std::move(config), known, hopeful, kListed).best;
 }
 
 void FurtherSearches::in_order(std::vector<Candidate>& plans) const {
@@ -141,9 +183,9 @@ void FurtherSearches::in_order(std::vector<Candidate>& plans) const {
 }
 
 // The plans of a search with the number formats of `known` that take at most so many times as long;
-// none if the space is empty.
+// none if the space is empty. So many are certain to be the best, if its rounds are enough.
 SearchResult FurtherSearches::search_with(SearchConfig config, const Candidate& known,
-                                          double hopeful) {
+                                          double hopeful, int plans) {
   if (prices_.stopped(value(known))) return {};
   if (config.time_limit > 0) {
     config.time_limit = std::max(kLeastSeconds, config.time_limit - prices_.seconds());
@@ -153,7 +195,7 @@ SearchResult FurtherSearches::search_with(SearchConfig config, const Candidate& 
   config.not_above = value(known) * hopeful;
   config.max_rounds = kMostRounds;
   config.tells_nearest = false;
-  config.top = config.certain = kListed;
+  config.top = config.certain = plans;
   config.max_evaluations = config_.neighbours * kEstimatesOfAPrice;
   const bool limited = config_.max_evaluations > 0;
   if (limited) {
@@ -167,9 +209,10 @@ SearchResult FurtherSearches::search_with(SearchConfig config, const Candidate& 
       return config_.progress(p);
     };
   }
+  KnownPrices own;
   SearchResult found;
   try {
-    found = search(problem_, config, &known_);
+    found = search(problem_, config, same_settings(config, config_) ? &known_ : &own);
   } catch (const ConfigError&) {
     return {};  // no valid plan
   }

@@ -26,6 +26,14 @@ class FurtherSearches {
   // chunks and groups of microbatches, so it gains more by other layouts and changes.
   [[nodiscard]] std::optional<Candidate> one_f_one_b(const Candidate& best);
 
+  // The best plans without something that `best` has and every change of it keeps at first: its
+  // number of stages, its expert parallel size, or its CUDA graphs. The configs forbid that.
+  struct Unlike {
+    SearchConfig config;
+    Candidate best;
+  };
+  [[nodiscard]] std::vector<Unlike> unlike(const Candidate& best);
+
   // The best plans with some of the optimizer's state in host memory: with other shares of it,
   // where `best` has a share there, or with a few shares, where `best` saves memory in another way.
   // Fastest first, and few. A space has all of the state there or none; changes of a plan find only
@@ -36,7 +44,7 @@ class FurtherSearches {
   std::vector<Candidate> with_shares(StatePlace, const Candidate& best);
   std::vector<Candidate> with_state_in(StatePlace, double share, const Candidate& known,
                                        double hopeful, bool own_degrees);
-  SearchResult search_with(SearchConfig, const Candidate& known, double hopeful);
+  SearchResult search_with(SearchConfig, const Candidate& known, double hopeful, int plans);
   void in_order(std::vector<Candidate>&) const;
   [[nodiscard]] Seconds value(const Candidate&) const;
 

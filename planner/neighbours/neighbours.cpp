@@ -93,6 +93,13 @@ class NeighbourSearch {
       best = descend(best, {.pairs = true});
       found.push_back(best);
     }
+    for (FurtherSearches::Unlike& start : searches_.unlike(before)) {
+      Candidate end = from_unlike(std::move(start));
+      if (value(end) >= value(best)) continue;
+      allow(config_.neighbours);
+      best = descend(std::move(end), {.pairs = true});
+      found.push_back(best);
+    }
     bool again = true;  // a share may lead to another one
     for (int looks = 0; again && looks < kMostLooksAtState; ++looks) {
       Candidate end = with_other_state(best);
@@ -137,6 +144,15 @@ class NeighbourSearch {
     return value(b) < value(a) ? std::move(b) : std::move(a);
   }
 
+  // First without what the start is to be without: it would come back with the first change.
+  Candidate from_unlike(FurtherSearches::Unlike start) {
+    allow(config_.neighbours);
+    NeighbourDescent without(problem_, start.config, prices_);
+    Candidate end = descend(std::move(start.best), {.pairs = true}, without);
+    allow(prices_of(kShareOfOthers));
+    return descend(std::move(end), {});
+  }
+
   // The best end of plans with other state in host memory, or `best`.
   Candidate with_other_state(const Candidate& best) {
     Candidate fastest = best;
@@ -158,12 +174,15 @@ class NeighbourSearch {
 
   // Changes of fields and of layouts, in turn.
   Candidate descend(Candidate best, NeighbourDescent::Tries tries) {
+    return descend(std::move(best), tries, descent_);
+  }
+  Candidate descend(Candidate best, NeighbourDescent::Tries tries, NeighbourDescent& descent) {
     for (int round = 0; round < kMostRounds; ++round) {
       const Plan before = best.plan;
-      best = descent_.run(std::move(best), tries);
+      best = descent.run(std::move(best), tries);
       std::vector<Candidate> others;
       if (best.plan != before) others.push_back(best);
-      for (const Plan& plan : descent_.other_pipelines(best, tries.pairs ? kOtherPipelines : 0)) {
+      for (const Plan& plan : descent.other_pipelines(best, tries.pairs ? kOtherPipelines : 0)) {
         others.push_back(prices_.candidate(plan));
       }
       std::vector<Candidate> polished(others.size());
