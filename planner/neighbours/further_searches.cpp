@@ -55,6 +55,10 @@ std::vector<int> divisors(std::int64_t of, std::int64_t most) {
   return list;
 }
 
+bool pins_state(const SearchConfig& config) {
+  return config.cpu_optimizer || config.optimizer_offload.only(true);
+}
+
 // Whether searches have the same settings to choose from (KnownPrices), if one is this class's.
 bool same_settings(const SearchConfig& a, const SearchConfig& b) {
   return a.pin<"cuda-graph">().values == b.pin<"cuda-graph">().values;
@@ -90,15 +94,17 @@ std::optional<Candidate> FurtherSearches::one_f_one_b(const Candidate& best) {
 std::vector<FurtherSearches::Unlike> FurtherSearches::unlike(const Candidate& best) {
   const Plan& plan = best.plan;
   std::vector<Unlike> found;
+  const auto add = [&](SearchConfig config) {
+    SearchResult result = search_with(config, best, kHopefulPlain, 1);
+    polish_layouts(problem_, config, result, &known_);
+    if (!result.best.empty()) found.push_back({std::move(config), std::move(result.best.front())});
+  };
   const auto search_without = [&](auto pin, auto own, auto all) {
     SearchConfig config = config_;
     auto& values = pin(config).values;
     if (values.empty()) values = std::move(all);
     std::erase(values, own);
-    if (values.empty()) return;
-    SearchResult result = search_with(config, best, kHopefulPlain, 1);
-    polish_layouts(problem_, config, result, &known_);
-    if (!result.best.empty()) found.push_back({std::move(config), std::move(result.best.front())});
+    if (!values.empty()) add(std::move(config));
   };
   search_without([](SearchConfig& c) -> auto& { return c.pin<"pp">(); }, plan.attention.pp,
                  divisors(config_.gpus, problem_.model.layers));
@@ -110,13 +116,18 @@ std::vector<FurtherSearches::Unlike> FurtherSearches::unlike(const Candidate& be
     search_without([](SearchConfig& c) -> auto& { return c.pin<"cuda-graph">(); }, plan.cuda_graph,
                    std::vector<CudaGraph>(kAll<CudaGraph>.begin(), kAll<CudaGraph>.end()));
   }
+  if (host_share(plan) > 0 && !pins_state(config_)) {
+    SearchConfig config = config_;
+    config.cpu_optimizer = false;
+    config.optimizer_offload = false;
+    add(std::move(config));
+  }
   return found;
 }
 
 std::vector<Candidate> FurtherSearches::with_state_in_host_memory(const Candidate& best) {
   const OptimizerPlan& o = best.plan.optimizer;
-  const bool pinned = config_.cpu_optimizer || config_.optimizer_offload.only(true);
-  if (pinned || (o.cpu_offload > 0 && o.state_offload > 0)) return {};
+  if (pins_state(config_) || (o.cpu_offload > 0 && o.state_offload > 0)) return {};
   std::vector<Candidate> found;
   if (host_share(best.plan) > 0) {
     const bool stepped = o.cpu_offload > 0;

@@ -27,7 +27,8 @@ class FurtherSearches {
   [[nodiscard]] std::optional<Candidate> one_f_one_b(const Candidate& best);
 
   // The best plans without something that `best` has and every change of it keeps at first: its
-  // number of stages, its expert parallel size, or its CUDA graphs. The configs forbid that.
+  // number of stages, its expert parallel size, its CUDA graphs, or the optimizer's state in host
+  // memory. The configs forbid that.
   struct Unlike {
     SearchConfig config;
     Candidate best;
