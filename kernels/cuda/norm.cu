@@ -41,8 +41,9 @@ __global__ void __launch_bounds__(Config::threads)
   const RowPacks<Config> packs(s.cols);
   RowSum<Config> row_sum;
   const float count = static_cast<float>(s.cols);
+  const int thread = static_cast<int>(threadIdx.x);
   int first = static_cast<int>(blockIdx.x) * Config::rows;
-  if constexpr (Config::row_threads > 0) first += static_cast<int>(threadIdx.x) / Config::row_threads;
+  if constexpr (Config::row_threads > 0) first += thread / Config::row_threads;
   // Row k of this thread is first + k * groups. One that does not exist is the last again, not
   // stored: all lanes take part in the sums.
   const auto exists = [&](int k) { return first + k * Config::groups < s.rows; };

@@ -271,6 +271,10 @@ std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster
     const bool gathers = traits_of(dispatcher).gathers_tokens;
     return gathers && !config.pin<"dispatcher">() ? kGatherWithin : 0;
   };
+  const auto beyond = [&](Dispatcher dispatcher) {
+    const bool tried = traits_of(dispatcher).in_two_steps && !config.pin<"dispatcher">();
+    return tried ? domain_of_several(cluster, config) : 0;
+  };
   const std::vector<OverlapFlags> flags = overlaps(model, config);
   const std::vector<bool> tiles = tile_overlaps(model, config);
   const std::vector<TriedValues> others = tried_values(model, config);
@@ -311,9 +315,7 @@ std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster
                  .smaller_domain = smaller,
                  .sms = sms,
                  .exchange_within = within(dispatcher, sms),
-                 .two_steps_beyond = traits_of(dispatcher).in_two_steps && !config.pin<"dispatcher">()
-                                         ? domain_of_several(cluster, config)
-                                         : 0,
+                 .two_steps_beyond = beyond(dispatcher),
                  .overlap = {},
                  .tried = {},
                  .stash = config.paged_stash});
