@@ -94,33 +94,37 @@ std::optional<Candidate> FurtherSearches::one_f_one_b(const Candidate& best) {
 std::vector<FurtherSearches::Unlike> FurtherSearches::unlike(const Candidate& best) {
   const Plan& plan = best.plan;
   std::vector<Unlike> found;
-  const auto add = [&](SearchConfig config) {
-    SearchResult result = search_with(config, best, kHopefulPlain, 1);
+  const auto add = [&](SearchConfig config, const SearchConfig& searched) {
+    SearchResult result = search_with(searched, best, kHopefulPlain, 1);
     polish_layouts(problem_, config, result, &known_);
     if (!result.best.empty()) found.push_back({std::move(config), std::move(result.best.front())});
   };
-  const auto search_without = [&](auto pin, auto own, auto all) {
+  // `own_degrees`: only plans with those of `best` are starts, but changes may leave them.
+  const auto search_without = [&](auto pin, auto own, auto all, bool own_degrees) {
     SearchConfig config = config_;
     auto& values = pin(config).values;
     if (values.empty()) values = std::move(all);
     std::erase(values, own);
-    if (!values.empty()) add(std::move(config));
+    if (values.empty()) return;
+    SearchConfig searched = config;
+    if (own_degrees) pin_degrees(plan, searched);
+    add(std::move(config), searched);
   };
   search_without([](SearchConfig& c) -> auto& { return c.pin<"pp">(); }, plan.attention.pp,
-                 divisors(config_.gpus, problem_.model.layers));
+                 divisors(config_.gpus, problem_.model.layers), false);
   if (problem_.model.moe) {
     search_without([](SearchConfig& c) -> auto& { return c.pin<"ep">(); }, plan.expert.ep,
-                   divisors(problem_.model.moe->experts, config_.gpus));
+                   divisors(problem_.model.moe->experts, config_.gpus), false);
   }
   if (config_.runtime == Runtime::megatron) {
     search_without([](SearchConfig& c) -> auto& { return c.pin<"cuda-graph">(); }, plan.cuda_graph,
-                   std::vector<CudaGraph>(kAll<CudaGraph>.begin(), kAll<CudaGraph>.end()));
+                   std::vector<CudaGraph>(kAll<CudaGraph>.begin(), kAll<CudaGraph>.end()), true);
   }
   if (host_share(plan) > 0 && !pins_state(config_)) {
     SearchConfig config = config_;
     config.cpu_optimizer = false;
     config.optimizer_offload = false;
-    add(std::move(config));
+    add(config, config);
   }
   return found;
 }

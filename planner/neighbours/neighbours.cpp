@@ -146,7 +146,7 @@ class NeighbourSearch {
 
   // First without what the start is to be without: it would come back with the first change.
   Candidate from_unlike(FurtherSearches::Unlike start) {
-    allow(config_.neighbours);
+    allow(prices_of(kShareOfOtherOrder));
     NeighbourDescent without(problem_, start.config, prices_);
     Candidate end = descend(std::move(start.best), {.pairs = true}, without);
     allow(prices_of(kShareOfOthers));
