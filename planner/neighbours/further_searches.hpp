@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Further searches of the space, beside the best plan that a search and its neighbours found. They
-// are cheap: little of the space is below the time of a plan that is known.
+// end after a few rounds, and look only at plans that are not much slower than one that is known.
 #pragma once
 
 #include <optional>
@@ -26,9 +26,8 @@ class FurtherSearches {
   // chunks and groups of microbatches, so it gains more by other layouts and changes.
   [[nodiscard]] std::optional<Candidate> one_f_one_b(const Candidate& best);
 
-  // The best plans without something that `best` has and every change of it keeps at first: its
-  // number of stages, its expert parallel size, its CUDA graphs, or the optimizer's state in host
-  // memory. The configs forbid that.
+  // The best plans without one thing that `best` has: its number of stages, its expert parallel
+  // size, its CUDA graphs, or the optimizer's state in host memory. Each config forbids that thing.
   struct Unlike {
     SearchConfig config;
     Candidate best;

@@ -144,7 +144,8 @@ class NeighbourSearch {
     return value(b) < value(a) ? std::move(b) : std::move(a);
   }
 
-  // First without what the start is to be without: it would come back with the first change.
+  // The end of such a start. Its config holds for the first changes: with all of them allowed, the
+  // first one would often bring back what the start is without.
   Candidate from_unlike(FurtherSearches::Unlike start) {
     allow(prices_of(kShareOfOtherOrder));
     NeighbourDescent without(problem_, start.config, prices_);
