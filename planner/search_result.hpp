@@ -20,6 +20,13 @@ struct Candidate {
   StepEstimate estimate;
 };
 
+// The fastest priced plan with its value of one field (search/met_plans.hpp).
+struct MetPlan {
+  Plan plan;
+  Seconds value;        // value_of
+  std::size_t row = 0;  // of the field in the table of a plan's fields
+};
+
 // A technique that the search does not try, and why.
 struct NotTried {
   std::string what;
@@ -56,6 +63,8 @@ struct SearchResult {
   // Slower pipelines that may become some of the best with another layout (layout_polish.hpp):
   // smallest value first, at most `top`, counted as "slower".
   std::vector<Candidate> spares;
+  // Fastest first. A plan may be there for several fields.
+  std::vector<MetPlan> met;
   std::vector<Candidate> nearest;  // when nothing fits: those that miss the least memory first
   // How many plans the space has, and how many of them were priced. Every plan is counted once: in
   // `best`, or in `rejected` under the name of the rule of plans that it breaks, or one of these:

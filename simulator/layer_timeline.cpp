@@ -92,16 +92,21 @@ void link_pieces(StreamOp& stream_op, const PairStep& step, const OpLists& lists
 }
 
 // Compute slows down while shards travel beside it, which costs nothing where it waits for them
-// anyway.
+// anyway. Gathers that compute waits for share the network with reductions beside it: together they
+// take no less than one after the other.
 Seconds lost_to_shards(const LayerTimeline& line, const OpLists& lists, Seconds shards,
                        const Profile& profile) {
-  Seconds own_end;
+  Seconds own_end, exchanges;
   for (std::size_t i = 0; i < line.steps.size(); ++i) {
-    if (op_of(line.steps[i], lists).module == Module::grad_sync) continue;
+    const Op& op = op_of(line.steps[i], lists);
+    if (op.module == Module::grad_sync) {
+      if (is_collective(op.kind)) exchanges += line.costs[i].time;
+      continue;
+    }
     own_end = std::max(own_end, line.streams.finish[i]);
   }
   const Seconds slowed = own_end + std::min(shards, own_end) * profile.dp_beside_compute;
-  return std::max(Seconds(0), slowed - line.streams.end);
+  return std::max(Seconds(0), std::max(slowed, exchanges) - line.streams.end);
 }
 
 // The steps as the streams see them; prices and host times go to `line`.

@@ -10,6 +10,7 @@
 #include "cli/report/plan_report.hpp"
 #include "cli/report/step_report.hpp"
 #include "console/tables.hpp"
+#include "core/plan/predicted_only.hpp"
 #include "core/quantity.hpp"
 #include "planner/report/explain.hpp"
 
@@ -29,13 +30,18 @@ std::string head_text(const Target& t, const SearchConfig& config, const Termina
 }
 
 // What to type next.
-std::vector<Fact> next_facts(const Target& t, const std::string& plan_file) {
+std::vector<Fact> next_facts(const Target& t, const Plan& plan, const std::string& plan_file) {
   const std::string file = plan_file.empty() ? "plan.json" : plan_file;
   std::vector<Fact> facts;
   if (plan_file.empty()) facts.push_back({"", {"add --out plan.json, then"}});
   switch (t.runtime) {
     case Runtime::pleat:
       facts.push_back({"", {fmt::format("pleat train --plan {}", file)}});
+      for (const PredictedOnly& technique : predicted_only(plan)) {
+        facts.push_back({"", {fmt::format("there {}: the same results, but not yet the time that "
+                                          "is predicted here",
+                                          technique.what)}});
+      }
       break;
     case Runtime::megatron:
       facts.push_back({"", {fmt::format("pleat export --to megatron {} -o train.sh", file)}});
@@ -88,7 +94,7 @@ std::string answer_text(const PlanAnswer& answer, const Target& t, const SearchR
   if (const std::string layouts = layout_certificate(result, t, answer.search); !layouts.empty()) {
     facts.push_back({"", {layouts}});
   }
-  for (Fact& fact : next_facts(t, report.plan_file)) facts.push_back(std::move(fact));
+  for (Fact& fact : next_facts(t, best.plan, report.plan_file)) facts.push_back(std::move(fact));
   return facts_text(facts, terminal.columns);
 }
 

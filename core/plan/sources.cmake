@@ -22,6 +22,7 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/exchange_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/data_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/executed_formats.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/predicted_only.cpp
   ${CMAKE_CURRENT_LIST_DIR}/schedule_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/resolved_layers.cpp
   ${CMAKE_CURRENT_LIST_DIR}/resolved_model.cpp

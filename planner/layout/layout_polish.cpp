@@ -7,6 +7,7 @@
 #include "core/plan/constraints.hpp"
 #include "core/plan/layout.hpp"
 #include "core/plan/numerics.hpp"
+#include "core/program/compile_stage.hpp"
 #include "core/program/pipeline_order.hpp"
 #include "planner/bounds/bounds.hpp"
 #include "planner/layout/chunk_layouts.hpp"

@@ -3,6 +3,7 @@
 #include "planner/neighbours/further_searches.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "planner/layout/layout_polish.hpp"
 #include "planner/neighbours/allowed_values.hpp"
 #include "planner/neighbours/memory_sets.hpp"
+#include "planner/search/met_plans.hpp"
 #include "planner/search/parallel_rounds.hpp"
 #include "planner/search/plan_prices.hpp"
 #include "planner/search/search.hpp"
@@ -25,6 +27,8 @@ namespace {
 constexpr double kHopefulPlain = 1.1;  // before layouts are polished
 constexpr double kHopefulPolished = 1.05;
 constexpr double kHopefulElsewhere = 1.04;  // both, where the best plan's state is on the GPU
+constexpr double kHopefulMet = 1.3;
+constexpr int kMetOfField = 2;  // starts, for one field
 // Of a search.
 constexpr int kMostRounds = 48;
 constexpr std::int64_t kEstimatesOfAPrice = 7;  // of the budget; choices of stages count
@@ -125,6 +129,27 @@ std::vector<FurtherSearches::Unlike> FurtherSearches::unlike(const Candidate& be
     config.cpu_optimizer = false;
     config.optimizer_offload = false;
     add(config, config);
+  }
+  return found;
+}
+
+std::vector<FurtherSearches::Unlike> FurtherSearches::met_unlike(const Candidate& best) {
+  std::vector<Unlike> found;
+  std::array<int, kPlanFieldCount> met_by{};
+  for (const MetPlan& met : result_.met) {
+    if (met.value > value(best) * kHopefulMet || prices_.stopped(value(best))) break;
+    if (numerics_of(met.plan) != numerics_of(best.plan)) continue;
+    SearchConfig config = config_;
+    bool unlike = false;
+    for_each_met_field([&](auto row) {
+      constexpr const auto& field = kPlanField<row>;
+      if (met.row != row || field.in(met.plan) == field.in(best.plan)) return;
+      unlike = met_by[row]++ < kMetOfField;
+      std::get<row>(config.pins.by_row) = field.in(met.plan);
+    });
+    if (!unlike) continue;
+    Candidate start = prices_.candidate(met.plan);
+    found.push_back({config, polish_layout(problem_, config, std::move(start), &known_).best});
   }
   return found;
 }

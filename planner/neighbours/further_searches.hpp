@@ -33,6 +33,9 @@ class FurtherSearches {
     Candidate best;
   };
   [[nodiscard]] std::vector<Unlike> unlike(const Candidate& best);
+  // The fastest plans that the search of the space met with other values of some fields
+  // (SearchResult::met), also far slower ones. Each config pins that value.
+  [[nodiscard]] std::vector<Unlike> met_unlike(const Candidate& best);
 
   // The best plans with some of the optimizer's state in host memory: with other shares of it,
   // where `best` has a share there, or with a few shares, where `best` saves memory in another way.

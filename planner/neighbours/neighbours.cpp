@@ -24,6 +24,9 @@ constexpr std::int64_t kShareOfOtherOrder = 2;  // but those with another order 
 constexpr std::size_t kStarts = 5;
 constexpr double kHopeful = 1.05;  // slower plans are no starts
 constexpr double kHopefulForPairs = 1.01;  // with state in another place
+// Plans that are without something the best one has, of those that were searched for, and of those
+// that the search met: so many get pairs.
+constexpr int kPairsOfSearched = 2, kPairsOfMet = 1;
 constexpr std::size_t kOtherPipelines = 16;
 constexpr int kMostRounds = 4;
 constexpr int kMostLooksAtState = 3;
@@ -93,18 +96,19 @@ class NeighbourSearch {
       best = descend(best, {.pairs = true});
       found.push_back(best);
     }
-    for (FurtherSearches::Unlike& start : searches_.unlike(before)) {
-      Candidate end = from_unlike(std::move(start));
-      if (value(end) >= value(best)) continue;
-      allow(config_.neighbours);
-      best = descend(std::move(end), {.pairs = true});
-      found.push_back(best);
+    for (const bool met : {false, true}) {
+      for (Candidate& end : met ? ends_of(searches_.met_unlike(before), kPairsOfMet)
+                                : ends_of(searches_.unlike(before), kPairsOfSearched)) {
+        if (!worth(end, best)) continue;
+        allow(config_.neighbours);
+        best = descend(std::move(end), {.pairs = true});
+        found.push_back(best);
+      }
     }
     bool again = true;  // a share may lead to another one
     for (int looks = 0; again && looks < kMostLooksAtState; ++looks) {
       Candidate end = with_other_state(best);
-      const bool same = same_state_place(end.plan, best.plan);
-      if (value(end) >= value(best) * (same ? 1 : 1 - kLeastGainOfPlace)) break;
+      if (!worth(end, best)) break;
       best = std::move(end);
       found.push_back(best);
       again = host_share(best.plan) > 0;
@@ -135,6 +139,13 @@ class NeighbourSearch {
     return value_of(c.estimate, config_.robust);
   }
 
+  // Whether a plan is to take the place of the best one. Another place of the optimizer's state must
+  // gain something.
+  [[nodiscard]] bool worth(const Candidate& plan, const Candidate& best) const {
+    const bool same = same_state_place(plan.plan, best.plan);
+    return value(plan) < value(best) * (same ? 1 : 1 - kLeastGainOfPlace);
+  }
+
   // Of one of the plans that get less.
   [[nodiscard]] std::int64_t prices_of(std::int64_t parts) const {
     return std::max<std::int64_t>(1, config_.neighbours / parts);
@@ -144,14 +155,33 @@ class NeighbourSearch {
     return value(b) < value(a) ? std::move(b) : std::move(a);
   }
 
-  // The end of such a start. Its config holds for the first changes: with all of them allowed, the
-  // first one would often bring back what the start is without.
-  Candidate from_unlike(FurtherSearches::Unlike start) {
-    allow(prices_of(kShareOfOtherOrder));
-    NeighbourDescent without(problem_, start.config, prices_);
-    Candidate end = descend(std::move(start.best), {.pairs = true}, without);
-    allow(prices_of(kShareOfOthers));
-    return descend(std::move(end), {});
+  // The ends of such starts, fastest first. A start's config holds for its first changes: with all
+  // of them allowed, the first one would often bring back what the start is without. Single changes
+  // cost little, and tell which starts are worth pairs: only those `with_pairs` starts get them
+  // whose ends are the fastest, and different.
+  std::vector<Candidate> ends_of(std::vector<FurtherSearches::Unlike> starts, int with_pairs) {
+    for (FurtherSearches::Unlike& start : starts) {
+      allow(prices_of(kShareOfOthers));
+      NeighbourDescent without(problem_, start.config, prices_);
+      start.best = descend(std::move(start.best), {}, without);
+    }
+    std::ranges::stable_sort(starts, {}, [&](const auto& start) { return value(start.best); });
+    std::vector<Candidate> ends;
+    Seconds last;
+    for (FurtherSearches::Unlike& start : starts) {
+      const bool same = value(start.best) == last;
+      last = value(start.best);
+      if (same) continue;
+      if (with_pairs-- > 0) {
+        allow(prices_of(kShareOfOtherOrder));
+        NeighbourDescent without(problem_, start.config, prices_);
+        start.best = descend(std::move(start.best), {.pairs = true}, without);
+      }
+      allow(prices_of(kShareOfOthers));
+      ends.push_back(descend(std::move(start.best), {}));
+    }
+    std::ranges::stable_sort(ends, {}, [&](const Candidate& c) { return value(c); });
+    return ends;
   }
 
   // The best end of plans with other state in host memory, or `best`.

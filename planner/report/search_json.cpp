@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/plan/predicted_only.hpp"
 #include "planner/layout/layout_bound.hpp"
 #include "planner/report/explain.hpp"
 
@@ -117,11 +118,20 @@ JsonValue candidate_json(const Candidate& c) {
       .set("memory_bytes", std::move(memory));
 }
 
+JsonValue predicted_only_json(const Plan& plan) {
+  JsonValue list = JsonValue::array();
+  for (const PredictedOnly& technique : predicted_only(plan)) {
+    list.push_back(JsonValue::object().set("path", technique.path).set("what", technique.what));
+  }
+  return list;
+}
+
 // `explained`: with what each loses against the first.
-JsonValue list_json(const std::vector<Candidate>& list, bool explained) {
+JsonValue list_json(const std::vector<Candidate>& list, Runtime runtime, bool explained) {
   JsonValue array = JsonValue::array();
   for (std::size_t i = 0; i < list.size(); ++i) {
     JsonValue one = candidate_json(list[i]);
+    if (runtime == Runtime::pleat) one.set("predicted_only", predicted_only_json(list[i].plan));
     if (explained && i > 0) one.set("against_best", explain_difference(list.front(), list[i]));
     array.push_back(std::move(one));
   }
@@ -223,8 +233,8 @@ JsonValue search_json(const SearchResult& result, const Problem& problem,
       .set("rejected", rejected_json(result.rejected))
       .set("not_tried", not_tried_json(result.not_tried))
       .set("certificate", certificate_json(result, problem, config))
-      .set("best", list_json(result.best, true))
-      .set("nearest", list_json(result.nearest, false))
+      .set("best", list_json(result.best, config.runtime, true))
+      .set("nearest", list_json(result.nearest, config.runtime, false))
       .set("changes_that_fit", changes_json(changes));
 }
 

@@ -19,6 +19,7 @@
 #include "planner/search/fallback_by_memory.hpp"
 #include "planner/search/good_plans.hpp"
 #include "planner/search/list_good.hpp"
+#include "planner/search/met_plans.hpp"
 #include "planner/search/nearest_plans.hpp"
 #include "planner/search/node_opener.hpp"
 #include "planner/search/parallel_rounds.hpp"
@@ -37,6 +38,7 @@ constexpr double kFarFromEnd = 0.9;
 constexpr int kFirstRounds = 256;  // for the grids of good plans
 constexpr std::size_t kMoreLooked = 3;  // meshes, beside as many as are listed
 constexpr std::size_t kSearchedFirst = 3;  // good plans' grids
+constexpr double kTimesOfMet = 1.3;  // of the best plan; those that are slower are not kept
 constexpr std::size_t kGridsAtOnce = 1024;   // bounded between two checks of the limits
 constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
 
@@ -56,6 +58,7 @@ class FixedSearch::Search {
         good_(tree_, opener_, workers_, usable_,
               static_cast<std::size_t>(listed_plans(config)) + kMoreLooked),
         best_(tree_, problem.cluster.gpu.memory.base()),
+        met_(tree_),
         waiting_(tree_) {
     result_.certain = listed_plans(config);
   }
@@ -108,6 +111,8 @@ class FixedSearch::Search {
     for (const auto& [rule, plans] : counted_) result_.rejected[rule] += plans;
     result_.best = std::move(taken.best);
     result_.spares = std::move(taken.spares);
+    for (const GoodPlan& good : good_.found()) met_.enter(good.node, {}, good.estimate);
+    result_.met = met_.at_most(kTimesOfMet);
     result_.stage_ways = tree_.stage_ways();
     if (!result_.optimal && any_) {
       list_first(result_, tree_, std::move(*any_));
@@ -245,6 +250,7 @@ class FixedSearch::Search {
       for (Priced& priced : o.priced) {
         ++result_.priced;
         if (!priced.fits) continue;
+        met_.enter(priced.node, priced.stages, priced.estimate);
         for (const char* reason :
              best_.enter(priced.node, std::move(priced.stages), std::move(priced.estimate))) {
           count(reason, 1);
@@ -339,6 +345,7 @@ class FixedSearch::Search {
   NodeOpener opener_;
   GoodPlans good_;
   BestList best_;
+  MetPlans met_;
   WaitingNodes waiting_;
   int held_until_ = 0;  // this round, unless what is not held has been searched before
   std::unordered_map<const char*, std::int64_t>

@@ -213,6 +213,7 @@ class SearchOverNumerics {
     while (best_.size() > most()) drop(best_.size() - 1, "slower");
     all_.certain = std::min(all_.certain, one.certain);
     std::ranges::move(one.spares, std::back_inserter(all_.spares));
+    std::ranges::move(one.met, std::back_inserter(all_.met));
     std::ranges::move(one.nearest, std::back_inserter(all_.nearest));
     std::ranges::stable_sort(all_.nearest, {},
                              [](const Candidate& c) { return c.estimate.peak_bytes(); });
@@ -225,6 +226,7 @@ class SearchOverNumerics {
       return value_of(c.estimate, config_.robust);
     });
     if (all_.spares.size() > most()) all_.spares.resize(most());
+    std::ranges::stable_sort(all_.met, {}, &MetPlan::value);
   }
 
   void drop(std::size_t i, const char* rule) {

@@ -179,5 +179,24 @@ TEST(PlanSearch, CompletionKnowsTheObjectives) {
               HasSubstr("--objective) words='throughput time-to-train cost memory-headroom'"));
 }
 
+// Pleat's executor has no fused exchange of tokens yet; what one gains is predicted, not run.
+TEST(PlanSearch, SaysWhatPleatDoesNotRunAsFastYet) {
+  const Words request = plan("qwen3-30b-a3b", "16", "64") +
+                        Words{"--dispatcher", "deepep", "--ep", "8", "--neighbours", "0"};
+  const std::string word = "deepep runs as the all-to-all";
+  const Words pleat{"--runtime", "pleat"};
+  EXPECT_THAT(run_pleat(request + pleat).out, HasSubstr(word));
+  EXPECT_THAT(run_pleat(request).out, Not(HasSubstr(word)));
+  const auto told = [&](const Words& more) {
+    const Said run = run_pleat(request + more + Words{"--json"});
+    return parse_json(run.out, run.err).find("best")->items().front();
+  };
+  const JsonValue best = told(pleat);
+  const JsonValue::Array& list = best.find("predicted_only")->items();
+  ASSERT_EQ(list.size(), 1u);
+  EXPECT_EQ(*list.front().find("path")->as_string(), "plan.dispatcher");
+  EXPECT_EQ(told({}).find("predicted_only"), nullptr);
+}
+
 }  // namespace
 }  // namespace pleat::cli_test

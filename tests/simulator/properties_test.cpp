@@ -154,6 +154,23 @@ TEST(Properties, AFasterHostIsNeverSlower) {
 }
 
 // As many microbatches, each twice as large: fewer of them would leave less in flight.
+// On a slow network the exchanges of weights and gradients take longer than all compute. They share
+// it, whether compute waits for the gathers or not.
+TEST(Properties, GathersBesideComputeAreNeverSlower) {
+  for_all([](RandomCase c) {
+    if (c.plan.sharding == Sharding::none) return false;
+    for (const double slower : {1.0, 20.0}) {
+      for (NetworkTier& tier : c.platform.cluster.tiers) tier.bandwidth = tier.bandwidth / slower;
+      SCOPED_TRACE(slower);
+      RandomCase waits = c;
+      c.plan.overlap.param_gather = true;
+      waits.plan.overlap.param_gather = false;
+      expect_no_slower(c, waits);
+    }
+    return true;
+  });
+}
+
 TEST(Properties, MemoryGrowsWithTheMicrobatch) {
   for_all([](const RandomCase& c) {
     RandomCase larger = c;
