@@ -98,6 +98,8 @@ class BoundTable {
   // depend on beside `which` must be the same for all plans with its layers.
   [[nodiscard]] Seconds exchanges(const Plan&, const Exchanges&, const StateChoices&,
                                   Seconds cutoff);
+  // Before another search, whose ways to exchange are others. While nobody asks for bounds.
+  void forget_exchanges() { exchanges_.clear(); }
   // The time of all plans of the mesh that exchange as `reference` does, which has the least
   // sharding and launches.
   [[nodiscard]] Seconds exchange(const Plan& reference, const StateChoices&, Seconds cutoff);

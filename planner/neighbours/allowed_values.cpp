@@ -88,9 +88,8 @@ bool allows_switches(const SearchConfig& c, const Plan& p) {
 
 bool allows_setting(const Problem& problem, const SearchConfig& c, const Plan& p) {
   const auto& pin = c.pin<"dispatcher">();
-  const bool runs = c.runtime == Runtime::pleat || traits_of(p.dispatcher).in_megatron;
   const bool dispatches =
-      pin ? in(pin, p.dispatcher) : runs && has_dispatcher(problem.cluster, p.dispatcher);
+      pin ? in(pin, p.dispatcher) : has_dispatcher(problem, c.runtime, p.dispatcher);
   return dispatches && pinned_or_in(c.pin<"cp-comm">(), p.cp_comm) &&
          (p.cp_comm != CpComm::a2a_p2p || pinned_or_in(c.pin<"cp-a2a">(), p.cp_a2a)) &&
          allows_switches(c, p) && allows_sms(problem, c, p) && allows_graph(c, p) &&
@@ -143,6 +142,11 @@ bool allows_memory(const SearchConfig& c, const Plan& p) {
 }
 
 }  // namespace
+
+bool has_dispatcher(const Problem& problem, Runtime runtime, Dispatcher dispatcher) {
+  const bool runs = runtime == Runtime::pleat || traits_of(dispatcher).in_megatron;
+  return runs && has_dispatcher(problem.cluster, dispatcher);
+}
 
 bool state_may_come_back(const SearchConfig& c) {
   if (c.optimizer_offload.empty()) return c.runtime == Runtime::pleat && c.offload;

@@ -14,6 +14,10 @@ namespace pleat {
 // looked at.
 [[nodiscard]] bool allows(const Problem&, const SearchConfig&, const Plan&);
 
+// Whether changes may choose the dispatcher where none is pinned: the runtime and the hardware have
+// it.
+[[nodiscard]] bool has_dispatcher(const Problem&, Runtime, Dispatcher);
+
 // Whether the optimizer's state may lie in host memory and come back for the step. For Megatron
 // only if it is asked for: its main branch has it not.
 [[nodiscard]] bool state_may_come_back(const SearchConfig&);

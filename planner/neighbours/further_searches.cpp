@@ -43,12 +43,13 @@ constexpr double kShareSteps = 1000;  // in a whole
 constexpr int kMostLooks = 4;  // at these
 constexpr std::size_t kPolished = 4;
 
-void pin_degrees(const Plan& plan, SearchConfig& config) {
+SearchConfig with_degrees(const Plan& plan, SearchConfig config) {
   config.pin<"tp">() = plan.attention.tp;
   config.pin<"cp">() = plan.attention.cp;
   config.pin<"pp">() = plan.attention.pp;
   config.pin<"ep">() = plan.expert.ep;
   config.pin<"etp">() = plan.expert.etp;
+  return config;
 }
 
 std::vector<int> divisors(std::int64_t of, std::int64_t most) {
@@ -63,9 +64,19 @@ bool pins_state(const SearchConfig& config) {
   return config.cpu_optimizer || config.optimizer_offload.only(true);
 }
 
-// Whether searches have the same settings to choose from (KnownPrices), if one is this class's.
-bool same_settings(const SearchConfig& a, const SearchConfig& b) {
-  return a.pin<"cuda-graph">().values == b.pin<"cuda-graph">().values;
+// The config in which a field may have any value but the plan's: any of `all`, where it is not
+// pinned. Nothing if there is no other one.
+template <FlagText Flag, class T>
+std::optional<SearchConfig> without(SearchConfig config, const Plan& plan, std::vector<T> all) {
+  std::vector<T>& values = config.pin<Flag>().values;
+  if (values.empty()) values = std::move(all);
+  std::erase(values, kPlanField<kPinRow<Flag>>.in(plan));
+  if (values.empty()) return std::nullopt;
+  return config;
+}
+
+bool may_be_one(const Pinned<int>& pin) {
+  return pin.empty() || std::ranges::find(pin, 1) != pin.end();
 }
 
 }  // namespace
@@ -103,26 +114,28 @@ std::vector<FurtherSearches::Unlike> FurtherSearches::unlike(const Candidate& be
     polish_layouts(problem_, config, result, &known_);
     if (!result.best.empty()) found.push_back({std::move(config), std::move(result.best.front())});
   };
-  // `own_degrees`: only plans with those of `best` are starts, but changes may leave them.
-  const auto search_without = [&](auto pin, auto own, auto all, bool own_degrees) {
-    SearchConfig config = config_;
-    auto& values = pin(config).values;
-    if (values.empty()) values = std::move(all);
-    std::erase(values, own);
-    if (values.empty()) return;
-    SearchConfig searched = config;
-    if (own_degrees) pin_degrees(plan, searched);
-    add(std::move(config), searched);
-  };
-  search_without([](SearchConfig& c) -> auto& { return c.pin<"pp">(); }, plan.attention.pp,
-                 divisors(config_.gpus, problem_.model.layers), false);
+  const std::vector<int> stages = divisors(config_.gpus, problem_.model.layers);
+  if (const auto config = without<"pp">(config_, plan, stages)) add(*config, *config);
   if (problem_.model.moe) {
-    search_without([](SearchConfig& c) -> auto& { return c.pin<"ep">(); }, plan.expert.ep,
-                   divisors(problem_.model.moe->experts, config_.gpus), false);
+    const std::vector<int> sizes = divisors(problem_.model.moe->experts, config_.gpus);
+    if (const auto config = without<"ep">(config_, plan, sizes)) add(*config, *config);
+    if (const auto config = without<"dispatcher">(config_, plan, dispatchers())) {
+      add(*config, with_degrees(plan, *config));
+    }
   }
   if (config_.runtime == Runtime::megatron) {
-    search_without([](SearchConfig& c) -> auto& { return c.pin<"cuda-graph">(); }, plan.cuda_graph,
-                   std::vector<CudaGraph>(kAll<CudaGraph>.begin(), kAll<CudaGraph>.end()), true);
+    const std::vector<CudaGraph> graphs(kAll<CudaGraph>.begin(), kAll<CudaGraph>.end());
+    if (const auto config = without<"cuda-graph">(config_, plan, graphs)) {
+      add(*config, with_degrees(plan, *config));
+    }
+  }
+  if (plan.sharding == Sharding::zero1 && may_be_one(config_.pin<"pp">())) {
+    const std::vector<Sharding> more{Sharding::zero2, Sharding::zero3};
+    if (const auto config = without<"sharding">(config_, plan, more)) {
+      SearchConfig searched = *config;
+      searched.pin<"pp">() = 1;
+      add(*config, searched);
+    }
   }
   if (host_share(plan) > 0 && !pins_state(config_)) {
     SearchConfig config = config_;
@@ -131,6 +144,14 @@ std::vector<FurtherSearches::Unlike> FurtherSearches::unlike(const Candidate& be
     add(config, config);
   }
   return found;
+}
+
+// Those that a search may choose from where none is pinned.
+std::vector<Dispatcher> FurtherSearches::dispatchers() const {
+  std::vector<Dispatcher> list(kAll<Dispatcher>.begin(), kAll<Dispatcher>.end());
+  std::erase_if(list,
+                [&](Dispatcher d) { return !has_dispatcher(problem_, config_.runtime, d); });
+  return list;
 }
 
 std::vector<FurtherSearches::Unlike> FurtherSearches::met_unlike(const Candidate& best) {
@@ -210,7 +231,7 @@ std::vector<Candidate> FurtherSearches::with_state_in(StatePlace place, double s
                                                       const Candidate& known, double hopeful,
                                                       bool own_degrees) {
   SearchConfig config = config_;
-  if (own_degrees) pin_degrees(known.plan, config);
+  if (own_degrees) config = with_degrees(known.plan, std::move(config));
   config.cpu_optimizer = place == StatePlace::host_stepped;
   config.optimizer_offload = {};
   if (place == StatePlace::host) config.optimizer_offload = true;
@@ -249,10 +270,9 @@ SearchResult FurtherSearches::search_with(SearchConfig config, const Candidate& 
       return config_.progress(p);
     };
   }
-  KnownPrices own;
   SearchResult found;
   try {
-    found = search(problem_, config, same_settings(config, config_) ? &known_ : &own);
+    found = search(problem_, config, &known_);
   } catch (const ConfigError&) {
     return {};  // no valid plan
   }

@@ -27,7 +27,8 @@ class FurtherSearches {
   [[nodiscard]] std::optional<Candidate> one_f_one_b(const Candidate& best);
 
   // The best plans without one thing that `best` has: its number of stages, its expert parallel
-  // size, its CUDA graphs, or the optimizer's state in host memory. Each config forbids that thing.
+  // size, its dispatcher or CUDA graphs (with its degrees), ZeRO-1 (without a pipeline), or the
+  // optimizer's state in host memory. Each config forbids that thing.
   struct Unlike {
     SearchConfig config;
     Candidate best;
@@ -44,6 +45,7 @@ class FurtherSearches {
   [[nodiscard]] std::vector<Candidate> with_state_in_host_memory(const Candidate& best);
 
  private:
+  [[nodiscard]] std::vector<Dispatcher> dispatchers() const;
   std::vector<Candidate> with_shares(StatePlace, const Candidate& best);
   std::vector<Candidate> with_state_in(StatePlace, double share, const Candidate& known,
                                        double hopeful, bool own_degrees);

@@ -26,7 +26,7 @@ constexpr double kHopeful = 1.05;  // slower plans are no starts
 constexpr double kHopefulForPairs = 1.01;  // with state in another place
 // Plans that are without something the best one has, of those that were searched for, and of those
 // that the search met: so many get pairs.
-constexpr int kPairsOfSearched = 2, kPairsOfMet = 1;
+constexpr int kPairsOfSearched = 3, kPairsOfMet = 1;
 constexpr std::size_t kOtherPipelines = 16;
 constexpr int kMostRounds = 4;
 constexpr int kMostLooksAtState = 3;

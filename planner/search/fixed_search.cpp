@@ -61,6 +61,7 @@ class FixedSearch::Search {
         met_(tree_),
         waiting_(tree_) {
     result_.certain = listed_plans(config);
+    if (known != nullptr) known->bounds.forget_exchanges();
   }
 
   // Returns false if a limit came first; then no mesh counts as bounded.

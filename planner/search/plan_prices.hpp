@@ -30,9 +30,8 @@ struct PlanPrices {
   BoundTable bounds;
 };
 
-// The prices for each set of number formats. For one problem, runtime and number of GPUs, and for
-// searches one after the other with the same settings to choose from (PlanTree::settings): what
-// they may pin are degrees, layouts, the order of the pipeline and memory choices.
+// The prices for each set of number formats. For one problem, runtime and number of GPUs. Searches
+// that share them come one after the other, whatever they pin.
 class KnownPrices {
  public:
   // `problem` must be the same at each call, and outlive this. Several threads may ask at once.
