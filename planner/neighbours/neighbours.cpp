@@ -9,9 +9,9 @@
 #include "planner/layout/chunk_layouts.hpp"
 #include "planner/layout/layout_polish.hpp"
 #include "planner/neighbours/further_searches.hpp"
+#include "planner/neighbours/list_anew.hpp"
 #include "planner/neighbours/memory_sets.hpp"
 #include "planner/neighbours/neighbour_descent.hpp"
-#include "planner/search/different_plans.hpp"
 #include "planner/search/plan_prices.hpp"
 
 namespace pleat {
@@ -58,80 +58,27 @@ class NeighbourSearch {
         descent_(problem, config_, prices_),
         searches_(problem, config_, prices_, known, result) {}
 
-  // The fastest change of the first start may lead to other degrees, where the steps after it gain
-  // less than beside the start's own: so these are gone through by themselves, too.
   void run() {
-    const Candidate before = result_.best.front();
-    Candidate best = before;
-    std::vector<Candidate> found;
-    std::size_t best_start = 0;
-    std::vector<Candidate> starts = result_.best;
-    if (std::optional<Candidate> other = searches_.one_f_one_b(before)) {
-      starts.insert(starts.begin() + 1, std::move(*other));
-    }
-    allow(config_.neighbours);
-    bool had_pieces = false;  // one start with other pieces has had its pairs
-    for (std::size_t i = 0; i < std::min(kStarts, starts.size()); ++i) {
-      const Candidate& start = starts[i];
-      if (value(start) > value(before) * kHopeful) break;
-      const bool other_order = start.plan.schedule != before.plan.schedule;
-      const bool pieces = i > 0 && !had_pieces && other_pieces(start.plan, best.plan);
-      had_pieces = had_pieces || pieces;
-      const std::int64_t share = other_order || pieces ? kShareOfOtherOrder : kShareOfOthers;
-      if (i > 0) allow(prices_of(share));
-      Candidate end = descend(start, {.pairs = i == 0 || pieces, .other_degrees = !pieces});
-      if (i == 0 && !same_degrees(end.plan, start.plan)) {
-        allow(config_.neighbours);
-        end = faster_of(std::move(end), descend(start, {.pairs = true, .other_degrees = false}));
-      }
-      if (value(end) >= value(start)) continue;
-      if (value(end) < value(best)) {
-        best = end;
-        best_start = i;
-      }
-      found.push_back(std::move(end));
-    }
-    if (best_start > 0) {  // it has not had its pairs yet
-      allow(config_.neighbours);
-      best = descend(best, {.pairs = true});
-      found.push_back(best);
-    }
-    for (const bool met : {false, true}) {
-      for (Candidate& end : met ? ends_of(searches_.met_unlike(before), kPairsOfMet)
-                                : ends_of(searches_.unlike(before), kPairsOfSearched)) {
-        if (!worth(end, best)) continue;
-        allow(config_.neighbours);
-        best = descend(std::move(end), {.pairs = true});
-        found.push_back(best);
-      }
-    }
-    bool again = true;  // a share may lead to another one
-    for (int looks = 0; again && looks < kMostLooksAtState; ++looks) {
-      Candidate end = with_other_state(best);
-      if (!worth(end, best)) break;
-      best = std::move(end);
-      found.push_back(best);
-      again = host_share(best.plan) > 0;
-    }
-    const bool faster = value(best) < value(before);
+    from_listed();
+    from_unlike();
+    from_other_state();
+    const bool faster = value(best_) < value(before_);
     bool every = false;
-    if (faster && best.plan.attention.pp > 1 && config_.pin<"layout">().empty()) {
-      FoundLayout last = best_layout_of(best);
+    if (faster && best_.plan.attention.pp > 1 && config_.pin<"layout">().empty()) {
+      FoundLayout last = best_layout_of(best_);
       every = last.every;
-      best = std::move(last.best);
-      found.push_back(best);
+      take(std::move(last.best));
     }
     if (faster) {  // its layout may leave more memory, or the effort for it was used up
       allow(prices_of(kShareOfOthers));
-      Candidate end = descend(best, {});
-      if (value(end) < value(best)) {
+      Candidate end = descend(best_, {});
+      if (value(end) < value(best_)) {
         every = false;
-        best = std::move(end);
-        found.push_back(best);
+        take(std::move(end));
       }
     }
-    tell(before, best);
-    if (!found.empty()) list_anew(std::move(found), every);
+    tell();
+    if (!found_.empty()) list_anew(problem_, config_, std::move(found_), every, result_);
   }
 
  private:
@@ -141,9 +88,9 @@ class NeighbourSearch {
 
   // Whether a plan is to take the place of the best one. Another place of the optimizer's state must
   // gain something.
-  [[nodiscard]] bool worth(const Candidate& plan, const Candidate& best) const {
-    const bool same = same_state_place(plan.plan, best.plan);
-    return value(plan) < value(best) * (same ? 1 : 1 - kLeastGainOfPlace);
+  [[nodiscard]] bool worth(const Candidate& plan) const {
+    const bool same = same_state_place(plan.plan, best_.plan);
+    return value(plan) < value(best_) * (same ? 1 : 1 - kLeastGainOfPlace);
   }
 
   // Of one of the plans that get less.
@@ -153,6 +100,71 @@ class NeighbourSearch {
 
   [[nodiscard]] Candidate faster_of(Candidate a, Candidate b) const {
     return value(b) < value(a) ? std::move(b) : std::move(a);
+  }
+
+  // From the plans of the list, and the best 1F1B pipeline. The fastest change of the first start
+  // may lead to other degrees, where the steps after it gain less than beside the start's own: so
+  // these are gone through by themselves, too.
+  void from_listed() {
+    std::vector<Candidate> starts = result_.best;
+    if (std::optional<Candidate> other = searches_.one_f_one_b(before_)) {
+      starts.insert(starts.begin() + 1, std::move(*other));
+    }
+    allow(config_.neighbours);
+    bool had_pieces = false;  // one start with other pieces has had its pairs
+    std::size_t best_start = 0;
+    for (std::size_t i = 0; i < std::min(kStarts, starts.size()); ++i) {
+      const Candidate& start = starts[i];
+      if (value(start) > value(before_) * kHopeful) break;
+      const bool other_order = start.plan.schedule != before_.plan.schedule;
+      const bool pieces = i > 0 && !had_pieces && other_pieces(start.plan, best_.plan);
+      had_pieces = had_pieces || pieces;
+      const std::int64_t share = other_order || pieces ? kShareOfOtherOrder : kShareOfOthers;
+      if (i > 0) allow(prices_of(share));
+      Candidate end = descend(start, {.pairs = i == 0 || pieces, .other_degrees = !pieces});
+      if (i == 0 && !same_degrees(end.plan, start.plan)) {
+        allow(config_.neighbours);
+        end = faster_of(std::move(end), descend(start, {.pairs = true, .other_degrees = false}));
+      }
+      if (value(end) >= value(start)) continue;
+      if (value(end) < value(best_)) best_start = i;
+      note(std::move(end));
+    }
+    if (best_start > 0) take_with_pairs(best_);  // it has not had its pairs yet
+  }
+
+  // From plans without something that the best plan of the search has.
+  void from_unlike() {
+    for (const bool met : {false, true}) {
+      for (Candidate& end : met ? ends_of(searches_.met_unlike(before_), kPairsOfMet)
+                                : ends_of(searches_.unlike(before_), kPairsOfSearched)) {
+        if (worth(end)) take_with_pairs(std::move(end));
+      }
+    }
+  }
+
+  // From plans with other state in host memory; one share may lead to another.
+  void from_other_state() {
+    for (int looks = 0; looks < kMostLooksAtState; ++looks) {
+      Candidate end = with_other_state(best_);
+      if (!worth(end)) return;
+      take(std::move(end));
+      if (host_share(best_.plan) == 0) return;
+    }
+  }
+
+  void take(Candidate plan) {
+    best_ = std::move(plan);
+    found_.push_back(best_);
+  }
+  void take_with_pairs(Candidate plan) {
+    allow(config_.neighbours);
+    take(descend(std::move(plan), {.pairs = true}));
+  }
+  // A plan that is to be listed, and that may be the best.
+  void note(Candidate plan) {
+    if (value(plan) < value(best_)) best_ = plan;
+    found_.push_back(std::move(plan));
   }
 
   // The ends of such starts, fastest first. A start's config holds for its first changes: with all
@@ -245,44 +257,25 @@ class NeighbourSearch {
                              std::move(found.best));
   }
 
-  void tell(const Candidate& before, const Candidate& best) {
+  void tell() {
     NeighboursTried& tried = result_.neighbours.emplace();
     tried.tried = prices_.tried();
     tried.priced = prices_.priced();
     tried.all = all_ && !prices_.used_up();
-    tried.best_before = value(before);
+    tried.best_before = value(before_);
     result_.priced += prices_.priced();
-    if (value(best) >= value(before)) return;
-    tried.gain = 1 - value(best) / value(before);
-    tried.differences = differences(before.plan, best.plan);
-  }
-
-  // What was found counts as enumerated: it is none of the plans that were.
-  void list_anew(std::vector<Candidate> found, bool every) {
-    const std::size_t most = static_cast<std::size_t>(listed_plans(config_));
-    result_.enumerated += static_cast<std::int64_t>(found.size());
-    std::vector<Plan> proven;
-    for (std::size_t i = 0; i < result_.best.size(); ++i) {
-      if (i < result_.best_of_layouts.size() && result_.best_of_layouts[i]) {
-        proven.push_back(result_.best[i].plan);
-      }
-    }
-    if (every) proven.push_back(found.back().plan);
-    std::ranges::move(result_.best, std::back_inserter(found));
-    std::ranges::stable_sort(found, {}, [&](const Candidate& c) { return value(c); });
-    result_.best = different_plans(std::move(found), most, config_.robust,
-                                   problem_.cluster.gpu.memory.base(), result_.rejected);
-    result_.best_of_layouts.clear();
-    for (const Candidate& c : result_.best) {
-      result_.best_of_layouts.push_back(std::ranges::find(proven, c.plan) != proven.end());
-    }
-    result_.bound = std::min(result_.bound, value(result_.best.front()));
+    if (value(best_) >= value(before_)) return;
+    tried.gain = 1 - value(best_) / value(before_);
+    tried.differences = differences(before_.plan, best_.plan);
   }
 
   const Problem& problem_;
   SearchConfig config_;
   SearchResult& result_;
   KnownPrices& known_;
+  Candidate before_ = result_.best.front();
+  Candidate best_ = before_;
+  std::vector<Candidate> found_;  // faster than what they started from
   bool all_ = true;  // no budget was used up
   NeighbourPrices prices_;
   NeighbourDescent descent_;

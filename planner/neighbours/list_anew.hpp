@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// The list of a result, chosen anew from its plans and others.
+#pragma once
+
+#include <vector>
+
+#include "planner/problem.hpp"
+#include "planner/search_config.hpp"
+#include "planner/search_result.hpp"
+
+namespace pleat {
+
+// Lists the plans that are really different, best first, of those listed and of `found`, which count
+// as enumerated: none of them was before. `every`: all layouts of the last one were looked at.
+void list_anew(const Problem&, const SearchConfig&, std::vector<Candidate> found, bool every,
+               SearchResult&);
+
+}  // namespace pleat
