@@ -11,8 +11,9 @@
 
 namespace pleat {
 
-// Lists the plans that are really different, best first, of those listed and of `found`, which count
-// as enumerated: none of them was before. `every`: all layouts of the last one were looked at.
+// Lists the plans that are really different, best first, of those listed and of `found`. What was
+// found counts as enumerated: no search did that. `every`: all layouts of the last one were looked
+// at.
 void list_anew(const Problem&, const SearchConfig&, std::vector<Candidate> found, bool every,
                SearchResult&);
 

@@ -86,8 +86,8 @@ class NeighbourSearch {
     return value_of(c.estimate, config_.robust);
   }
 
-  // Whether a plan is to take the place of the best one. Another place of the optimizer's state must
-  // gain something.
+  // Whether a plan is to take the place of the best one. Another place of the optimizer's state
+  // must gain something.
   [[nodiscard]] bool worth(const Candidate& plan) const {
     const bool same = same_state_place(plan.plan, best_.plan);
     return value(plan) < value(best_) * (same ? 1 : 1 - kLeastGainOfPlace);

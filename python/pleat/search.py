@@ -43,6 +43,8 @@ class RankedPlan:
         What the step's time is made of, in seconds.
     against_best : str
         Why it is slower than the first; empty for the first.
+    predicted_only : tuple of str
+        Of the runtime Pleat: what its executor does not run as fast yet as is predicted here.
     plan_file : PlanFile
         The plan, to save, to price again or to export.
     """
@@ -57,6 +59,7 @@ class RankedPlan:
     peak_bytes: int
     parts_s: Mapping[str, float] = field(repr=False)
     against_best: str = field(repr=False)
+    predicted_only: tuple[str, ...] = field(repr=False)
     plan_file: PlanFile = field(repr=False)
 
 
@@ -260,6 +263,7 @@ def plan(
             peak_bytes=p["peak_bytes"],
             parts_s=p["parts_s"],
             against_best=p.get("against_best", ""),
+            predicted_only=tuple(t["what"] for t in p.get("predicted_only", ())),
             plan_file=PlanFile(file),
         )
         for p, file in zip(r["best"], files)
