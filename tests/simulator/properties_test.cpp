@@ -153,7 +153,6 @@ TEST(Properties, AFasterHostIsNeverSlower) {
   });
 }
 
-// As many microbatches, each twice as large: fewer of them would leave less in flight.
 // On a slow network the exchanges of weights and gradients take longer than all compute. They share
 // it, whether compute waits for the gathers or not.
 TEST(Properties, GathersBesideComputeAreNeverSlower) {
@@ -171,6 +170,7 @@ TEST(Properties, GathersBesideComputeAreNeverSlower) {
   });
 }
 
+// As many microbatches, each twice as large: fewer of them would leave less in flight.
 TEST(Properties, MemoryGrowsWithTheMicrobatch) {
   for_all([](const RandomCase& c) {
     RandomCase larger = c;
