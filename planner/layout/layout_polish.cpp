@@ -11,6 +11,7 @@
 #include "core/program/pipeline_order.hpp"
 #include "planner/bounds/bounds.hpp"
 #include "planner/layout/chunk_layouts.hpp"
+#include "planner/layout/moved_layer.hpp"
 #include "planner/layout/rank_balance.hpp"
 #include "planner/search/different_plans.hpp"
 #include "planner/search/parallel_rounds.hpp"
@@ -122,7 +123,7 @@ class LayoutPolish {
       for (std::size_t j = 0; j < stages.size(); ++j) {
         if (j == i || (off_busiest && busy[j])) continue;
         const Candidate& so_far = best ? *best : from;
-        auto better = if_better(from.plan, with_move(stages, i, j), so_far.estimate, clock);
+        auto better = if_better(from.plan, with_moved_layer(stages, i, j), so_far.estimate, clock);
         if (better) best = std::move(better);
       }
     }
@@ -138,10 +139,10 @@ class LayoutPolish {
       for (std::size_t j = 0; j < stages.size(); ++j) {
         if (j == i || stages[i].layers == 0) continue;
         const Candidate& so_far = best ? *best : from;
-        auto better = if_better(from.plan, with_move(stages, i, j), so_far.estimate, clock);
+        auto better = if_better(from.plan, with_moved_layer(stages, i, j), so_far.estimate, clock);
         if (!better) continue;
         best = std::move(better);
-        stages = with_move(stages, i, j);
+        stages = with_moved_layer(stages, i, j);
       }
     }
     return best;
@@ -153,7 +154,7 @@ class LayoutPolish {
     for (std::size_t i = 0; i < stages.size(); ++i) {
       for (std::size_t j = 0; j < stages.size(); ++j) {
         if (j == i || stages[i].layers == 0) continue;
-        auto better = best_move(best ? *best : from, with_move(stages, i, j), false);
+        auto better = best_move(best ? *best : from, with_moved_layer(stages, i, j), false);
         if (better) best = std::move(better);
       }
     }
@@ -191,18 +192,6 @@ class LayoutPolish {
       held[static_cast<std::size_t>(virtual_stage(order, rank, ChunkId{c}))] = true;
     }
     return held;
-  }
-
-  static std::vector<VirtualStage> with_move(std::vector<VirtualStage> stages, std::size_t from,
-                                             std::size_t to) {
-    --stages[from].layers;
-    ++stages[to].layers;
-    std::int64_t first = 0;
-    for (VirtualStage& s : stages) {
-      s.first_layer = first;
-      first += s.layers;
-    }
-    return stages;
   }
 
   const Problem& problem_;

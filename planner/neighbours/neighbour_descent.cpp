@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/plan/plan_table.hpp"
+#include "planner/layout/lighter_layouts.hpp"
 #include "planner/neighbours/allowed_values.hpp"
 #include "planner/space/memory_choice.hpp"
 
@@ -23,7 +24,7 @@ constexpr std::size_t kSlowPairs = 200;
 constexpr std::size_t kExchanges = 150;
 constexpr double kLeastSaved = 0.002;   // of a GPU's memory; what saves less lets nothing else fit
 constexpr std::size_t kSavers = 12;     // changes that save memory
-constexpr std::size_t kSetsOfSaver = 24, kSetsOfPipeline = 12;
+constexpr std::size_t kSetsOfSaver = 24, kSetsOfPipeline = 12, kSetsOfLayout = 8;
 constexpr std::size_t kMemorySets = 128;  // of those with the smallest bounds
 constexpr int kMostLooks = 3;             // at all of them, one after the other
 
@@ -69,10 +70,12 @@ Candidate NeighbourDescent::run(Candidate start, Tries tries) {
       repeat_gains(faster);
       continue;
     }
-    if (gives_up_memory(best_.plan))
-      find_memory_sets();
-    else
+    if (gives_up_memory(best_.plan)) {
+      if (find_memory_sets()) continue;
+      find_sets_beside_layouts();
+    } else {
       find_wider();
+    }
     if (step()) continue;
     if (!tries.pairs || !try_pairs()) break;
   }
@@ -148,6 +151,22 @@ bool NeighbourDescent::find_memory_sets() {
     price_all(first, value_);
   } while (step() && ++looks < kMostLooks);
   return looks > 0;
+}
+
+// A layout that saves memory may let the plan give up less than now.
+void NeighbourDescent::find_sets_beside_layouts() {
+  if (!config_.pin<"layout">().empty()) return;
+  std::vector<Neighbour> lighter;
+  for (Plan& plan : lighter_layouts(problem_, best_)) {
+    if (legal_.legal(plan)) lighter.emplace_back().plan = std::move(plan);
+  }
+  prices_.price(lighter, 0, value_ * kHopefulLayout, value_);
+  std::vector<const Neighbour*> savers;
+  for (const Neighbour& n : lighter) {
+    const bool saves = n.peak <= best_.estimate.peak_bytes() - least_saved();
+    if (!n.bounded && n.fits && saves) savers.push_back(&n);
+  }
+  find_sets_beside(std::move(savers), value_, kSetsOfLayout);
 }
 
 void NeighbourDescent::price_all(std::size_t first, Seconds cutoff) {
@@ -227,6 +246,10 @@ bool NeighbourDescent::try_pairs() {
   return step() || mend_fastest(std::vector<Neighbour>(plans_), first);
 }
 
+std::int64_t NeighbourDescent::least_saved() const {
+  return static_cast<std::int64_t>(kLeastSaved * static_cast<double>(prices_.usable()));
+}
+
 bool NeighbourDescent::mend_fastest(const std::vector<Neighbour>& plans, std::size_t first) {
   std::vector<const Neighbour*> faster;
   for (std::size_t i = first; i < plans.size(); ++i) {
@@ -243,13 +266,12 @@ bool NeighbourDescent::mend_fastest(const std::vector<Neighbour>& plans, std::si
 // What a change saves may let the plan give up less than now.
 void NeighbourDescent::find_sets_beside_savers() {
   if (!gives_up_memory(best_.plan)) return;
-  const auto least = static_cast<std::int64_t>(kLeastSaved * static_cast<double>(prices_.usable()));
   std::vector<const Neighbour*> savers;
   for (const Single& s : singles_) {
     const int at = std::max(s.at, s.mended);
     if (at < 0 || !is_near(s.change)) continue;
     const Neighbour& n = plans_[static_cast<std::size_t>(at)];
-    if (n.bounded || !n.fits || n.peak > best_.estimate.peak_bytes() - least) continue;
+    if (n.bounded || !n.fits || n.peak > best_.estimate.peak_bytes() - least_saved()) continue;
     if (same_memory_choice(n.plan, best_.plan)) savers.push_back(&n);
   }
   find_sets_beside(std::move(savers), value_, kSetsOfSaver);
@@ -258,13 +280,13 @@ void NeighbourDescent::find_sets_beside_savers() {
 // Other pipelines that do not fit with what is given up now, and those that fit with less. One that
 // is a little slower may be the fastest with another layout.
 void NeighbourDescent::find_sets_of_pipelines(const std::vector<Neighbour>& changed) {
-  const auto least = static_cast<std::int64_t>(kLeastSaved * static_cast<double>(prices_.usable()));
   // `with_layouts`: those that a better layout may still make faster.
   std::vector<const Neighbour*> with_layouts, others;
   for (const Neighbour& n : changed) {
     const bool layouts = n.plan.attention.pp > 1 && other_degrees_;
     const Seconds than = layouts ? value_ * kHopefulLayout : value_;
-    const bool saves = gives_up_memory(n.plan) && n.peak < best_.estimate.peak_bytes() - least;
+    const bool saves =
+        gives_up_memory(n.plan) && n.peak < best_.estimate.peak_bytes() - least_saved();
     if (n.bounded || (n.fits ? !saves : n.value >= than)) continue;
     const bool same = same_pipeline(n.plan, best_.plan) && n.plan.expert == best_.plan.expert;
     if (!same && same_memory_choice(n.plan, best_.plan)) {

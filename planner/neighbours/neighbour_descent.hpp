@@ -14,7 +14,7 @@ namespace pleat {
 
 // Each step takes the fastest plan that fits among those with one change. If none is faster, and
 // the plan gives up something for memory, all other sets of modules to recompute and to offload are
-// looked at. Then two changes are tried together:
+// looked at, then such sets beside layouts that save memory. Then two changes are tried together:
 //   - one that breaks a rule, and one that mends it;
 //   - one that would be faster but does not fit, and one to three that save memory;
 //   - one that is slower but saves memory, and all sets of modules that then fit; the same for
@@ -52,6 +52,7 @@ class NeighbourDescent {
   void find_singles();
   void find_wider();
   bool find_memory_sets();
+  void find_sets_beside_layouts();
   void price_all(std::size_t first, Seconds cutoff);
   bool add(const PlanChange&, const PlanChange* second);
   bool add_to_mended(const Single&, const Single& second);
@@ -72,7 +73,7 @@ class NeighbourDescent {
   bool mend_fastest(const std::vector<Neighbour>&, std::size_t first);
   void mend_memory(const Plan& from, std::int64_t over, Seconds value);
   [[nodiscard]] bool is_near(const PlanChange&) const;
-  [[nodiscard]] Seconds least_value() const;
+  [[nodiscard]] std::int64_t least_saved() const;  // bytes
   void remember_pipelines();
 
   const Problem& problem_;

@@ -175,11 +175,12 @@ bool PlanTree::memory_repeats_another(const Node& node) const {
 
 bool PlanTree::needs_least_work(const Setting& setting, const Mesh& mesh) const {
   const auto gathers = [&](const Setting& s) {
-    return s.gathers_nearby() && !s.exchanges_too_far_on(mesh);
+    return s.is_tried_gather() && !s.exchanges_too_far_on(mesh);
   };
   if (setting.exchanges_as_another(mesh, least_work.front())) return false;
   if (setting.exchanges_too_far_on(mesh)) return false;
   const bool others = mesh.expert.ep == 1 || !gather_undercuts_ ||
+                      mesh.expert.ep * mesh.expert.etp > kGatherLeastWork ||
                       std::ranges::none_of(least_work, gathers);
   return others || gathers(setting);
 }

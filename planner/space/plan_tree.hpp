@@ -81,9 +81,10 @@ struct PlanTree {
   [[nodiscard]] bool by_stage(const Node& node) const {
     return node.memory >= 0 && choices[static_cast<std::size_t>(node.memory)].by_stage;
   }
-  // Whether bounds of a mesh look at this one of `least_work`. Where the mesh has the all-gather
-  // (Setting::gathers_nearby) it is mostly the only one: beside its exchange it picks rows and sums
-  // them, which is less than to sort them twice. Pleat's kernels sort faster than they pick.
+  // Whether bounds of a mesh look at this one of `least_work`. Where experts are on two ranks and
+  // the all-gather is tried (Setting::is_tried_gather) it is mostly the only one: beside its
+  // exchange it picks rows and sums them, which is less than to sort them twice. Pleat's kernels
+  // sort faster than they pick.
   [[nodiscard]] bool needs_least_work(const Setting&, const Mesh&) const;
   // Puts one of `least_work` into a plan that has its mesh. Without overlap tile by tile where the
   // mesh does not allow it: elsewhere it may take more.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "core/plan/dispatcher_traits.hpp"
@@ -13,6 +14,8 @@
 
 namespace pleat {
 namespace {
+
+constexpr int kAnyRanks = std::numeric_limits<int>::max();
 
 template <class T>
 std::vector<T> sorted(std::vector<T> values) {
@@ -40,14 +43,18 @@ bool has_narrow_rows(const SearchConfig& c) {
   });
 }
 
-// Between two ranks nearly every token goes to the other one, so a gather sends no more than an
-// exchange. With three or more experts a token it sorts less, too: it reads two tokens where an
-// exchange sorts as many rows as the token has experts. Among more ranks, with fewer experts or
-// with narrow rows only changes of the best plans have it, unless it is asked for.
-constexpr int kGatherWithin = 2;
-
+// With three or more experts a token and wide rows: between two ranks a gather then reads two
+// tokens where an exchange sorts as many rows as the token has experts. Elsewhere only changes of
+// the best plans have it, unless it is asked for.
 bool tries_gather(const ModelSpec& model, const SearchConfig& c) {
-  return c.gpus > 1 && model.moe && model.moe->top_k > kGatherWithin && !has_narrow_rows(c);
+  return c.gpus > 1 && model.moe && model.moe->top_k > kGatherLeastWork && !has_narrow_rows(c);
+}
+
+// The most ranks among which the gather is tried. A fused exchange sends a row for each rank that
+// has some of a token's experts, so a gather sends as little only between two ranks. The all-to-all
+// sends and sorts a row for each expert: beside it the gather is tried among any ranks.
+int gather_within(const ModelSpec& model, const ClusterSpec& cluster) {
+  return is_fused(dispatcher_for(model, cluster)) ? kGatherLeastWork : kAnyRanks;
 }
 
 // The innermost network domain, if the GPUs are in several; else 0.
@@ -234,7 +241,7 @@ bool Setting::exchanges_too_far_on(const Mesh& mesh) const {
   return exchange_within != 0 && mesh.expert.ep * mesh.expert.etp > exchange_within;
 }
 
-bool Setting::gathers_nearby() const {
+bool Setting::is_tried_gather() const {
   return exchange_within != 0 && traits_of(dispatcher).gathers_tokens;
 }
 
@@ -269,7 +276,7 @@ std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster
   const auto within = [&](Dispatcher dispatcher, int sms) {
     if (sms != 0) return measured;
     const bool gathers = traits_of(dispatcher).gathers_tokens;
-    return gathers && !config.pin<"dispatcher">() ? kGatherWithin : 0;
+    return gathers && !config.pin<"dispatcher">() ? gather_within(model, cluster) : 0;
   };
   const auto beyond = [&](Dispatcher dispatcher) {
     const bool tried = traits_of(dispatcher).in_two_steps && !config.pin<"dispatcher">();
@@ -391,10 +398,11 @@ std::vector<NotTried> not_tried(const ModelSpec& model, const ClusterSpec& clust
     } else if (traits.fused && is_fused(usual)) {
       why = fmt::format("{} is usual in NVLink domains of this size; ", name_of(usual)) + why;
     }
+    const bool gathers = traits.gathers_tokens && tries_gather(model, config);
+    const int within = gathers ? gather_within(model, cluster) : 0;
+    if (within == kAnyRanks) continue;
     const std::string far =
-        traits.gathers_tokens && tries_gather(model, config)
-            ? fmt::format(" among more than {} ranks", kGatherWithin)
-            : "";
+        within > 0 ? fmt::format(" among more than {} ranks", within) : std::string();
     list.push_back({fmt::format("dispatcher {}{}", name_of(other), far),
                     fmt::format(fmt::runtime(why), name_of(other))});
   }

@@ -16,6 +16,10 @@
 
 namespace pleat {
 
+// Between so many ranks (ETP x EP) nearly every token goes to the other one: there the all-gather
+// sends no more than any exchange, so that of all dispatchers it has the least work.
+inline constexpr int kGatherLeastWork = 2;
+
 // The settings of a plan that are neither its mesh nor a way to save memory.
 struct Setting {
   Sharding sharding = Sharding::zero1;
@@ -43,10 +47,10 @@ struct Setting {
   [[nodiscard]] bool exchanges_as_another(const Mesh&, const Setting& first) const;
   // Whether the mesh's experts exchange among more ranks than this setting is tried for: numbers of
   // SMs where they were measured (without rates, fewer would seem to cost nothing), the all-gather
-  // where every rank needs nearly all tokens anyhow.
+  // where it sends about as little as an exchange.
   [[nodiscard]] bool exchanges_too_far_on(const Mesh&) const;
-  // Whether it is the all-gather, tried between few ranks alone.
-  [[nodiscard]] bool gathers_nearby() const;
+  // Whether it is the all-gather, tried without having been asked for.
+  [[nodiscard]] bool is_tried_gather() const;
   // Whether the mesh has the same sets of shards with another domain that is tried.
   [[nodiscard]] bool shards_as_another(const Mesh&) const;
   // A rule that every setting of this family breaks on the mesh; null: none is known.

@@ -39,7 +39,7 @@ int compare_with_gather(const Problem& problem, const SearchConfig& config) {
                             config.runtime);
   BoundTable table(estimator, problem, config.runtime);
   const PlanTree tree(problem, config);
-  const auto gather = std::ranges::find_if(tree.least_work, &Setting::gathers_nearby);
+  const auto gather = std::ranges::find_if(tree.least_work, &Setting::is_tried_gather);
   if (gather == tree.least_work.end()) return 0;
   std::mt19937_64 random(7);
   int compared = 0;
@@ -51,7 +51,7 @@ int compare_with_gather(const Problem& problem, const SearchConfig& config) {
     EXPECT_TRUE(tree.needs_least_work(*gather, mesh));
     const Bounds least = bounds_of(table, tree, plan, *gather);
     for (Setting other : tree.least_work) {
-      if (other.gathers_nearby()) continue;
+      if (other.is_tried_gather()) continue;
       EXPECT_FALSE(tree.needs_least_work(other, mesh));
       for (const Dispatcher d : {other.dispatcher, Dispatcher::alltoall}) {
         other.dispatcher = d;

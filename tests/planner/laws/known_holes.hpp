@@ -32,7 +32,8 @@ inline const std::vector<KnownHole>& known_holes() {
       {"meshes are ranked before layers are laid out anew, and large microbatches gain most by "
        "that",
        {"expert.ep", "expert.edp", "vpp", "micro_batch", "microbatch_group", "layout", "cuda_graph",
-        "offload", "overlap.tensor_parallel", "overlap.shared_expert", "dispatcher"},
+        "recompute", "offload", "overlap.tensor_parallel", "overlap.shared_expert", "dispatcher",
+        "optimizer.cpu_offload", "optimizer.cpu_offload_overlapped"},
        0.015},
       {"the same where the other mesh has another schedule",
        {"attention.tp", "attention.cp", "attention.dp", "schedule", "vpp", "cp_comm",

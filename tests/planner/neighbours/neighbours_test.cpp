@@ -11,11 +11,15 @@
 #include <random>
 
 #include "core/plan/constraints.hpp"
+#include "core/plan/numerics.hpp"
 #include "core/spec/catalog.hpp"
 #include "planner/neighbours/allowed_values.hpp"
 #include "planner/neighbours/legal_plans.hpp"
 #include "planner/neighbours/memory_sets.hpp"
+#include "planner/neighbours/neighbour_descent.hpp"
+#include "planner/neighbours/neighbour_prices.hpp"
 #include "planner/plan.hpp"
+#include "planner/search/plan_prices.hpp"
 #include "planner/space/runtime_rules.hpp"
 #include "simulator/estimator.hpp"
 #include "tests/planner/search/random_case.hpp"
@@ -319,6 +323,40 @@ TEST(Neighbours, SharesOfTheOptimizersStateAreSearched) {
   SearchConfig none = s.config;
   none.neighbours = 0;
   EXPECT_LT(of_half.estimate.step, answer_of(s, none).result.best.front().estimate.step * 0.98);
+}
+
+// From this plan alone, single changes.
+Candidate end_of_descent(const Shipped& s, const Plan& start) {
+  KnownPrices known;
+  NeighbourPrices prices(s, s.config, known.of(numerics_of(start), s, s.config.runtime), 400,
+                         std::int64_t{1} << 40);
+  NeighbourDescent descent(s, s.config, prices);
+  return descent.run(prices.candidate(start), {});
+}
+
+// A layer less on the first rank is no faster, but leaves room to recompute no attention.
+TEST(Neighbours, ALayoutThatSavesMemoryLetsThePlanGiveUpLess) {
+  Shipped s = shipped("deepseek-v4-pro", "h100-sxm", 256, 8192, 128, Precision::bf16);
+  Plan start;
+  start.attention = {.tp = 2, .cp = 4, .dp = 4, .pp = 8};
+  start.expert = {.etp = 1, .ep = 32, .edp = 1};
+  start.vpp = 4;
+  start.layout = "Ett|(tt|)*29t|mL";
+  start.sharding = Sharding::zero1;
+  start.dispatcher = Dispatcher::deepep;
+  start.cp_comm = CpComm::all_gather;
+  start.sequence_parallel = true;
+  start.overlap.expert_parallel = true;
+  start.recompute = {Module::layernorm, Module::core_attn, Module::moe_act,
+                     Module::shared_experts};
+  start.offload = {kOffloads.begin(), kOffloads.end()};
+  start.optimizer.cpu_offload = 1;
+  start.optimizer.cpu_offload_overlapped = true;
+  ASSERT_TRUE(LegalPlans(s, s.config).legal(start));
+  const Candidate end = end_of_descent(s, start);
+  EXPECT_FALSE(end.plan.recompute.contains(Module::core_attn)) << summary(end.plan);
+  s.config.pin<"layout">() = start.layout;
+  EXPECT_LT(end.estimate.step, end_of_descent(s, start).estimate.step * 0.97);
 }
 
 // Larger groups of microbatches gain only with other graphs, sets to offload and layouts together.

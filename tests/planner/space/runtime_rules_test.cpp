@@ -125,12 +125,12 @@ TEST(RuntimeRules, DispatchersThatAreNotSearchedAreNamed) {
   EXPECT_EQ(named("gb200-nvl72"), with("dispatcher deepep"));
   EXPECT_EQ(named("a100-sxm"), any);
   model.moe->top_k = 4;
-  EXPECT_EQ(named("a100-sxm"),
+  EXPECT_EQ(named("h100-sxm"),
             (std::set<std::string>{"dispatcher allgather among more than 2 ranks",
-                                   "dispatcher hierarchical"}));
+                                   "dispatcher hierarchical", "dispatcher hybridep"}));
+  EXPECT_EQ(named("a100-sxm"), std::set<std::string>{"dispatcher hierarchical"});
   config.runtime = Runtime::pleat;
-  EXPECT_EQ(named("a100-sxm"),
-            std::set<std::string>{"dispatcher allgather among more than 2 ranks"});
+  EXPECT_EQ(named("a100-sxm"), std::set<std::string>{});
   config.pin<"dispatcher">() = {Dispatcher::hybridep};
   EXPECT_EQ(named("h100-sxm"), std::set<std::string>{});
 }

@@ -35,12 +35,14 @@ TEST(TriedDispatchers, SmsAreThoseOfFusedExchangesWithinADomain) {
   EXPECT_FALSE(all.front().exchanges_too_far_on(mesh));
 }
 
-TEST(TriedDispatchers, TheAllGatherIsBetweenTwoRanksButWhereItIsPinned) {
+TEST(TriedDispatchers, BesideAFusedExchangeTheAllGatherIsBetweenTwoRanksButWhereItIsPinned) {
   SearchConfig config = small_search(8);
   ModelSpec model = small_model();
   model.moe->top_k = 3;
+  ClusterSpec cluster = small_cluster();
+  cluster.gpu.peak_fp8 = FlopsPerSecond(2e13);  // has DeepEP
   const auto gather = [&] {
-    const auto all = settings(model, small_cluster(), config);
+    const auto all = settings(model, cluster, config);
     const auto found = std::ranges::find(all, Dispatcher::allgather, &Setting::dispatcher);
     EXPECT_NE(found, all.end());
     return *found;
@@ -56,8 +58,11 @@ TEST(TriedDispatchers, TheAllGatherIsBetweenTwoRanksButWhereItIsPinned) {
   config.pin<"dispatcher">() = {Dispatcher::allgather};
   EXPECT_EQ(gather().void_on(mesh), nullptr);
   config.pin<"dispatcher">().values.clear();
+  mesh.expert = {.etp = 1, .ep = 4, .edp = 2};
+  cluster.gpu.peak_fp8 = {};  // has none: the all-to-all sends a row for each expert
+  EXPECT_EQ(gather().void_on(mesh), nullptr);
   const auto tries = [&] {
-    const auto all = settings(model, small_cluster(), config);
+    const auto all = settings(model, cluster, config);
     return std::ranges::find(all, Dispatcher::allgather, &Setting::dispatcher) != all.end();
   };
   EXPECT_TRUE(tries());
