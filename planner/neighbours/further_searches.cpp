@@ -27,7 +27,6 @@ namespace {
 constexpr double kHopefulPlain = 1.1;  // before layouts are polished
 constexpr double kHopefulPolished = 1.05;
 constexpr double kHopefulElsewhere = 1.04;  // both, where the best plan's state is on the GPU
-constexpr double kHopefulMet = 1.3;
 constexpr int kMetOfField = 2;  // starts, for one field
 // Of a search.
 constexpr int kMostRounds = 48;

@@ -38,7 +38,6 @@ constexpr double kFarFromEnd = 0.9;
 constexpr int kFirstRounds = 256;  // for the grids of good plans
 constexpr std::size_t kMoreLooked = 3;  // meshes, beside as many as are listed
 constexpr std::size_t kSearchedFirst = 3;  // good plans' grids
-constexpr double kTimesOfMet = 1.3;  // of the best plan; those that are slower are not kept
 constexpr std::size_t kGridsAtOnce = 1024;   // bounded between two checks of the limits
 constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
 
@@ -113,7 +112,7 @@ class FixedSearch::Search {
     result_.best = std::move(taken.best);
     result_.spares = std::move(taken.spares);
     for (const GoodPlan& good : good_.found()) met_.enter(good.node, {}, good.estimate);
-    result_.met = met_.at_most(kTimesOfMet);
+    result_.met = met_.at_most(kHopefulMet);
     result_.stage_ways = tree_.stage_ways();
     if (!result_.optimal && any_) {
       list_first(result_, tree_, std::move(*any_));

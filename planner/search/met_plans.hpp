@@ -29,6 +29,8 @@ constexpr void for_each_met_field(Visit&& visit) {
   visit(std::integral_constant<std::size_t, kPinRow<"sharding">>{});
 }
 
+inline constexpr double kHopefulMet = 1.3;  // times the best plan; slower ones are of no interest
+
 class MetPlans {
  public:
   // The tree must outlive it.
