@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <ranges>
 
 #include "core/plan/plan_table.hpp"
 #include "planner/layout/lighter_layouts.hpp"
@@ -26,6 +27,7 @@ constexpr double kLeastSaved = 0.002;   // of a GPU's memory; what saves less le
 constexpr std::size_t kSavers = 12;     // changes that save memory
 constexpr std::size_t kSetsOfSaver = 24, kSetsOfPipeline = 12, kSetsOfLayout = 8;
 constexpr std::size_t kMemorySets = 128;  // of those with the smallest bounds
+constexpr double kSharesBesideAnother[] = {0.125, 0.25, 0.375, 0.5, 0.625, 0.75};
 constexpr int kMostLooks = 3;             // at all of them, one after the other
 
 bool is_of_degrees(const PlanChange& change) {
@@ -36,9 +38,14 @@ bool is_of_degrees(const PlanChange& change) {
   return of_degrees;
 }
 
+// Shares of the optimizer's state in host memory: between steps alone, and stepped there.
+constexpr auto kComesBack =
+    static_cast<std::uint8_t>(kPlanRow<&Plan::optimizer, &OptimizerPlan::state_offload>);
+constexpr auto kStepped =
+    static_cast<std::uint8_t>(kPlanRow<&Plan::optimizer, &OptimizerPlan::cpu_offload>);
+
 bool is_of_state(const PlanChange& change) {
-  return change.row == kPlanRow<&Plan::optimizer, &OptimizerPlan::state_offload> ||
-         change.row == kPlanRow<&Plan::optimizer, &OptimizerPlan::cpu_offload>;
+  return change.row == kComesBack || change.row == kStepped;
 }
 
 bool same_pipeline(const Plan& a, const Plan& b) {
@@ -229,6 +236,8 @@ bool NeighbourDescent::is_near(const PlanChange& change) const {
 
 bool NeighbourDescent::try_pairs() {
   const std::vector<Neighbour> alone = plans_;
+  find_both_shares();
+  if (step()) return true;
   find_mended();
   if (step()) return true;
   if (mend_fastest(alone, 0)) return true;
@@ -312,6 +321,28 @@ void NeighbourDescent::find_sets_beside(std::vector<const Neighbour*> changed, S
   const std::size_t first = plans_.size();
   std::ranges::move(found, std::back_inserter(plans_));
   price_all(first, than);
+}
+
+// Some of the optimizer's state is stepped on the CPU, and as much as is needed beside it comes back
+// to the GPU for the step; or the other way round.
+void NeighbourDescent::find_both_shares() {
+  if (!other_state_ || host_share(best_.plan) == 0) return;
+  const std::size_t first = plans_.size();
+  for (const auto& [fixed, least] : {std::pair{kStepped, kComesBack}, {kComesBack, kStepped}}) {
+    for (const double share : kSharesBesideAnother) {
+      Neighbour n;
+      n.plan = best_.plan;
+      n.least_share = least;
+      const auto change = [&](std::uint8_t row, double value) {
+        return legal_.change(best_.plan, {row, -1, value}, n.plan);
+      };
+      change(least, 0);
+      if (!change(fixed, share) || !change(least, 1 - share)) continue;
+      if (legal_.legal(n.plan)) plans_.push_back(std::move(n));
+    }
+  }
+  price_all(first, value_);
+  for (Neighbour& n : plans_ | std::views::drop(first)) n.fits = n.fits && legal_.legal(n.plan);
 }
 
 void NeighbourDescent::find_mended() {

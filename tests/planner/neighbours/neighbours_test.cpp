@@ -333,6 +333,21 @@ TEST(Neighbours, SharesOfTheOptimizersStateAreSearched) {
   EXPECT_LT(of_half.estimate.step, answer_of(s, none).result.best.front().estimate.step * 0.98);
 }
 
+// A part that the CPU steps beside a part that comes back for the step: either alone is slower.
+TEST(Neighbours, TheStateMayBeSteppedOnTheCpuAndComeBackAtOnce) {
+  Shipped s = shipped("megatron-gpt-314b", "h800-sxm", 64, 4096, 512, Precision::bf16,
+                      Runtime::pleat);
+  s.config.pin<"pp">() = 1;
+  const Candidate best = answer_of(s, s.config).result.best.front();
+  const OptimizerPlan& found = best.plan.optimizer;
+  EXPECT_GT(found.cpu_offload, 0) << summary(best.plan);
+  EXPECT_GT(found.state_offload, 0) << summary(best.plan);
+  EXPECT_LE(found.cpu_offload + found.state_offload, 1);
+  SearchConfig stepped = s.config;
+  stepped.optimizer_offload = false;
+  EXPECT_LT(best.estimate.step, step_of(s, stepped) * 0.998);
+}
+
 // From this plan alone, single changes.
 Candidate end_of_descent(const Shipped& s, const Plan& start) {
   KnownPrices known;
