@@ -323,8 +323,8 @@ void NeighbourDescent::find_sets_beside(std::vector<const Neighbour*> changed, S
   price_all(first, than);
 }
 
-// Some of the optimizer's state is stepped on the CPU, and as much as is needed beside it comes back
-// to the GPU for the step; or the other way round.
+// Some of the optimizer's state is stepped on the CPU, and as much as is needed beside it comes
+// back to the GPU for the step; or the other way round.
 void NeighbourDescent::find_both_shares() {
   if (!other_state_ || host_share(best_.plan) == 0) return;
   const std::size_t first = plans_.size();
