@@ -22,13 +22,28 @@ std::vector<int> powers_of_two(std::int64_t limit) {
   return list;
 }
 
+namespace {
+
+constexpr double kNearlyEven = 0.95;
+
+// Whether the stages together hold nearly as many layers as if all held as many as the largest.
+bool splits_nearly_evenly(std::int64_t layers, std::int64_t stages) {
+  const std::int64_t largest = (layers + stages - 1) / stages;
+  const auto room = static_cast<double>(largest * stages);
+  return stages <= layers && static_cast<double>(layers) >= kNearlyEven * room;
+}
+
+}  // namespace
+
 std::vector<int> chunk_counts(const ModelSpec& model, int pp) {
   std::vector<int> list{1};
   if (pp == 1) return list;
   for (int v = 2; static_cast<std::int64_t>(v) * pp <= model.layers + 2; ++v) {
     const std::int64_t stages = static_cast<std::int64_t>(v) * pp;
     const bool power = (v & (v - 1)) == 0;
-    if (power || model.layers % stages == 0 || (model.layers + 2) % stages == 0) list.push_back(v);
+    const bool even =
+        splits_nearly_evenly(model.layers, stages) || (model.layers + 2) % stages == 0;
+    if (power || even) list.push_back(v);
   }
   return list;
 }

@@ -10,6 +10,7 @@
 #include "core/diagnostics.hpp"
 #include "core/plan/plan_words.hpp"
 #include "planner/space/memory_tree.hpp"
+#include "planner/space/mesh_sizes.hpp"
 #include "planner/space/plan_tree.hpp"
 #include "tests/planner/search/small_case.hpp"
 #include "tests/planner/space/every_plan.hpp"
@@ -18,6 +19,17 @@ namespace pleat {
 namespace {
 
 using namespace test;
+
+// 93 layers are 4 on all but three of 24 stages, 2 on all but three of 48; 61 divide nowhere.
+TEST(SearchSpace, ChunksSplitTheLayersNearlyEvenlyOrArePowersOfTwo) {
+  ModelSpec model = small_model();
+  model.layers = 93;
+  EXPECT_EQ(chunk_counts(model, 8), (std::vector<int>{1, 2, 3, 4, 6, 8}));
+  model.layers = 61;
+  EXPECT_EQ(chunk_counts(model, 4), (std::vector<int>{1, 2, 4, 8}));
+  model.layers = 94;  // with the embedding and the loss 96
+  EXPECT_EQ(chunk_counts(model, 4), (std::vector<int>{1, 2, 3, 4, 6, 8, 12, 16, 24}));
+}
 
 TEST(SearchSpace, EveryPlanIsValidAndDistinct) {
   SearchConfig config = small_search(4);
