@@ -27,8 +27,9 @@ constexpr double kLeastSaved = 0.002;   // of a GPU's memory; what saves less le
 constexpr std::size_t kSavers = 12;     // changes that save memory
 constexpr std::size_t kSetsOfSaver = 24, kSetsOfPipeline = 12, kSetsOfLayout = 8;
 constexpr std::size_t kMemorySets = 128;  // of those with the smallest bounds
-constexpr double kSharesBesideAnother[] = {0.125, 0.25, 0.375, 0.5, 0.625, 0.75};
 constexpr int kMostLooks = 3;             // at all of them, one after the other
+// Of the optimizer's state in one place of host memory, beside as little as fits in the other.
+constexpr double kSharesBesideAnother[] = {0.125, 0.25, 0.375, 0.5, 0.625, 0.75};
 
 bool is_of_degrees(const PlanChange& change) {
   bool of_degrees = false;
@@ -342,6 +343,7 @@ void NeighbourDescent::find_both_shares() {
     }
   }
   price_all(first, value_);
+  // The least share that fits may be more than the other one leaves.
   for (Neighbour& n : plans_ | std::views::drop(first)) n.fits = n.fits && legal_.legal(n.plan);
 }
 

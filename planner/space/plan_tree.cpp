@@ -180,7 +180,7 @@ bool PlanTree::needs_least_work(const Setting& setting, const Mesh& mesh) const 
   if (setting.exchanges_as_another(mesh, least_work.front())) return false;
   if (setting.exchanges_too_far_on(mesh)) return false;
   const bool others = mesh.expert.ep == 1 || !gather_undercuts_ ||
-                      mesh.expert.ep * mesh.expert.etp > kGatherLeastWork ||
+                      mesh.expert.ep * mesh.expert.etp > kRanksOfLeastGather ||
                       std::ranges::none_of(least_work, gathers);
   return others || gathers(setting);
 }

@@ -43,18 +43,21 @@ bool has_narrow_rows(const SearchConfig& c) {
   });
 }
 
-// With three or more experts a token and wide rows: between two ranks a gather then reads two
-// tokens where an exchange sorts as many rows as the token has experts. Elsewhere only changes of
-// the best plans have it, unless it is asked for.
+// A gather reads a token of each rank where an exchange sorts a row for each of a token's experts.
+// With one or two experts a token, or with narrow rows, it gains little: only changes of the best
+// plans have it then, unless it is asked for.
+constexpr std::int64_t kMostExpertsWithoutGather = 2;
+
 bool tries_gather(const ModelSpec& model, const SearchConfig& c) {
-  return c.gpus > 1 && model.moe && model.moe->top_k > kGatherLeastWork && !has_narrow_rows(c);
+  return c.gpus > 1 && model.moe && model.moe->top_k > kMostExpertsWithoutGather &&
+         !has_narrow_rows(c);
 }
 
 // The most ranks among which the gather is tried. A fused exchange sends a row for each rank that
 // has some of a token's experts, so a gather sends as little only between two ranks. The all-to-all
 // sends and sorts a row for each expert: beside it the gather is tried among any ranks.
 int gather_within(const ModelSpec& model, const ClusterSpec& cluster) {
-  return is_fused(dispatcher_for(model, cluster)) ? kGatherLeastWork : kAnyRanks;
+  return is_fused(dispatcher_for(model, cluster)) ? kRanksOfLeastGather : kAnyRanks;
 }
 
 // The innermost network domain, if the GPUs are in several; else 0.

@@ -16,9 +16,9 @@
 
 namespace pleat {
 
-// Between so many ranks (ETP x EP) nearly every token goes to the other one: there the all-gather
-// sends no more than any exchange, so that of all dispatchers it has the least work.
-inline constexpr int kGatherLeastWork = 2;
+// Between two ranks (ETP x EP) nearly every token goes to the other one: there the all-gather sends
+// no more than any exchange, and where it is tried it has the least work of all dispatchers.
+inline constexpr int kRanksOfLeastGather = 2;
 
 // The settings of a plan that are neither its mesh nor a way to save memory.
 struct Setting {
