@@ -3,6 +3,7 @@
 // The only values that a search may choose, one entry for each field of a plan that may be pinned.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <utility>
 #include <vector>
@@ -24,6 +25,17 @@ struct Pinned {
   [[nodiscard]] auto begin() const { return values.begin(); }
   [[nodiscard]] auto end() const { return values.end(); }
   [[nodiscard]] bool only(T value) const { return values == std::vector<T>{value}; }
+  // The values in rising order, each once.
+  [[nodiscard]] std::vector<T> sorted() const {
+    std::vector<T> list = values;
+    std::ranges::sort(list);
+    list.erase(std::ranges::unique(list).begin(), list.end());
+    return list;
+  }
+  // These, or `all` where the field is free.
+  [[nodiscard]] std::vector<T> sorted_or(std::vector<T> all) const {
+    return empty() ? std::move(all) : sorted();
+  }
   void reset() { values.clear(); }
 };
 

@@ -9,7 +9,6 @@
 #include "core/program/program.hpp"
 #include "planner/space/memory_choice.hpp"
 #include "planner/space/mesh_space.hpp"
-#include "planner/space/run_settings.hpp"
 #include "validation/run_words.hpp"
 
 namespace pleat {

@@ -11,7 +11,7 @@
 #include "core/plan/plan_words.hpp"
 #include "planner/space/memory_choice.hpp"
 #include "planner/space/mesh_space.hpp"
-#include "planner/space/run_settings.hpp"
+#include "planner/space/dispatcher_choices.hpp"
 #include "planner/space/runtime_rules.hpp"
 
 namespace pleat {

@@ -19,7 +19,7 @@
 #include "planner/bounds/split_order.hpp"
 #include "planner/bounds/step_tail.hpp"
 #include "planner/problem.hpp"
-#include "planner/space/run_settings.hpp"
+#include "planner/space/shard_sets.hpp"
 #include "simulator/estimator.hpp"
 #include "simulator/known.hpp"
 #include "simulator/plan_key.hpp"

@@ -8,7 +8,8 @@
 
 #include "core/plan/dispatcher_traits.hpp"
 #include "planner/space/memory_choice.hpp"
-#include "planner/space/run_settings.hpp"
+#include "planner/space/dispatcher_choices.hpp"
+#include "planner/space/shard_sets.hpp"
 
 namespace pleat {
 namespace {

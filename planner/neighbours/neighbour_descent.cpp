@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <ranges>
 
 #include "core/plan/plan_table.hpp"
@@ -17,7 +16,6 @@ namespace {
 
 constexpr double kLeastGain = 1e-4;      // a step that gains less is none
 constexpr double kFarSlower = 1.25;      // what is slower by more is of no use in a pair
-constexpr double kHopefulLayout = 1.08;  // so much another layout may gain
 constexpr int kMostDescents = 64;
 constexpr std::size_t kMended = 12;  // faster plans for which memory is looked for
 constexpr int kMemoryChanges = 3;    // at most, for one of them
@@ -31,14 +29,6 @@ constexpr int kMostLooks = 3;             // at all of them, one after the other
 // Of the optimizer's state in one place of host memory, beside as little as fits in the other.
 constexpr double kSharesBesideAnother[] = {0.125, 0.25, 0.375, 0.5, 0.625, 0.75};
 
-bool is_of_degrees(const PlanChange& change) {
-  bool of_degrees = false;
-  for_each_plan_field([&](auto i) {
-    if (i == change.row) of_degrees = kPlanField<i>.parts.has(MemoPart::places);
-  });
-  return of_degrees;
-}
-
 // Shares of the optimizer's state in host memory: between steps alone, and stepped there.
 constexpr auto kComesBack =
     static_cast<std::uint8_t>(kPlanRow<&Plan::optimizer, &OptimizerPlan::state_offload>);
@@ -47,11 +37,6 @@ constexpr auto kStepped =
 
 bool is_of_state(const PlanChange& change) {
   return change.row == kComesBack || change.row == kStepped;
-}
-
-bool same_pipeline(const Plan& a, const Plan& b) {
-  return a.attention == b.attention && a.vpp == b.vpp && a.schedule == b.schedule &&
-         a.micro_batch == b.micro_batch && a.microbatch_group == b.microbatch_group;
 }
 
 }  // namespace
@@ -125,7 +110,7 @@ void NeighbourDescent::find_singles() {
     } else {
       Plan plan = best_.plan;
       if (!legal_.change(best_.plan, change, plan) || plan == best_.plan) {
-        if (is_near(change)) singles_.push_back(single);
+        if (is_near(change, best_.plan)) singles_.push_back(single);
         continue;
       }
       if (std::optional<Plan> mended = legal_.cured(plan, change.row)) {
@@ -184,7 +169,7 @@ void NeighbourDescent::price_all(std::size_t first, Seconds cutoff) {
       if (*at >= static_cast<int>(plans_.size())) *at = -1;  // the budget ended before it
     }
   }
-  remember_pipelines();
+  pipelines_.add(plans_, best_.plan, value_);
 }
 
 bool NeighbourDescent::step() {
@@ -217,22 +202,6 @@ void NeighbourDescent::repeat_gains(const std::vector<PlanChange>& gains) {
     for (const PlanChange& change : gains) add(change, nullptr);
     price_all(0, value_);
   } while (step());
-}
-
-// Of whole numbers only the closest, and small powers of two.
-bool NeighbourDescent::is_near(const PlanChange& change) const {
-  bool near = true;
-  for_each_plan_field([&](auto i) {
-    constexpr const auto& field = kPlanField<i>;
-    using Value = typename std::remove_cvref_t<decltype(field)>::Value;
-    if constexpr (std::is_same_v<Value, int>) {
-      if (i != change.row) return;
-      const int now = field.in(best_.plan), value = static_cast<int>(change.value);
-      near = value <= 2 || value == 4 || value == 8 || value == 2 * now || 2 * value == now ||
-             std::abs(value - now) == 1;
-    }
-  });
-  return near;
 }
 
 bool NeighbourDescent::try_pairs() {
@@ -279,7 +248,7 @@ void NeighbourDescent::find_sets_beside_savers() {
   std::vector<const Neighbour*> savers;
   for (const Single& s : singles_) {
     const int at = std::max(s.at, s.mended);
-    if (at < 0 || !is_near(s.change)) continue;
+    if (at < 0 || !is_near(s.change, best_.plan)) continue;
     const Neighbour& n = plans_[static_cast<std::size_t>(at)];
     if (n.bounded || !n.fits || n.peak > best_.estimate.peak_bytes() - least_saved()) continue;
     if (same_memory_choice(n.plan, best_.plan)) savers.push_back(&n);
@@ -350,9 +319,9 @@ void NeighbourDescent::find_both_shares() {
 void NeighbourDescent::find_mended() {
   const std::size_t first = plans_.size();
   for (const Single& a : singles_) {
-    if (a.at >= 0 || !is_near(a.change)) continue;
+    if (a.at >= 0 || !is_near(a.change, best_.plan)) continue;
     for (const Single& b : singles_) {
-      if (a.change.row == b.change.row || !is_near(b.change)) continue;
+      if (a.change.row == b.change.row || !is_near(b.change, best_.plan)) continue;
       add(a.change, &b.change);
     }
   }
@@ -366,7 +335,7 @@ void NeighbourDescent::mend_memory(const Plan& from, std::int64_t over, Seconds 
   for (int changes = 0; changes < kMemoryChanges; ++changes) {
     std::vector<Neighbour> list;
     for (const Single& s : singles_) {
-      if (!is_near(s.change)) continue;
+      if (!is_near(s.change, best_.plan)) continue;
       if (s.at >= 0 && !is_least_share(s.change)) {  // what breaks a rule alone may not here
         const Neighbour& alone = plans_[static_cast<std::size_t>(s.at)];
         if (alone.bounded || alone.peak >= own_peak) continue;
@@ -410,7 +379,7 @@ void NeighbourDescent::find_exchanges() {
     return plan.microbatches(problem_.workload.global_batch);
   };
   const auto is_size = [&](const PlanChange& c) {
-    return is_near(c) && (is_of_degrees(c) || c.row == kPlanRow<&Plan::micro_batch>);
+    return is_near(c, best_.plan) && (is_of_degrees(c) || c.row == kPlanRow<&Plan::micro_batch>);
   };
   const auto is_dispatcher = [](const PlanChange& c) {
     return c.row == kPlanRow<&Plan::dispatcher>;
@@ -436,7 +405,7 @@ void NeighbourDescent::find_slow_pairs() {
   };
   const auto answer = [&](const Single& s) -> const Neighbour* {
     const int at = std::max(s.at, s.mended);
-    if (at < 0 || !is_near(s.change)) return nullptr;
+    if (at < 0 || !is_near(s.change, best_.plan)) return nullptr;
     const Neighbour& n = plans_[static_cast<std::size_t>(at)];
     return n.bounded ? nullptr : &n;
   };
@@ -466,32 +435,8 @@ void NeighbourDescent::find_slow_pairs() {
   price_all(first, value_);
 }
 
-void NeighbourDescent::remember_pipelines() {
-  for (const Neighbour& n : plans_) {
-    if (n.bounded || !n.fits || n.plan.attention.pp == 1 || n.value > value_ * kHopefulLayout)
-      continue;
-    if (same_pipeline(n.plan, best_.plan)) continue;
-    const auto known = std::ranges::find_if(
-        pipelines_, [&](const Neighbour& k) { return same_pipeline(k.plan, n.plan); });
-    if (known == pipelines_.end())
-      pipelines_.push_back(n);
-    else if (n.value < known->value)
-      *known = n;
-  }
-}
-
 std::vector<Plan> NeighbourDescent::other_pipelines(const Candidate& best, std::size_t most) {
-  const Seconds last = value_of(best.estimate, config_.robust) * kHopefulLayout;
-  std::erase_if(pipelines_, [&](const Neighbour& n) {
-    return n.value > last || same_pipeline(n.plan, best.plan);
-  });
-  std::ranges::stable_sort(pipelines_, {}, &Neighbour::value);
-  std::vector<Plan> list;
-  for (const Neighbour& n : pipelines_) {
-    if (list.size() < most) list.push_back(n.plan);
-  }
-  pipelines_.clear();
-  return list;
+  return pipelines_.take(best.plan, value_of(best.estimate, config_.robust), most);
 }
 
 }  // namespace pleat

@@ -8,6 +8,7 @@
 #include "planner/neighbours/legal_plans.hpp"
 #include "planner/neighbours/memory_sets.hpp"
 #include "planner/neighbours/neighbour_prices.hpp"
+#include "planner/neighbours/other_pipelines.hpp"
 #include "planner/neighbours/plan_change.hpp"
 
 namespace pleat {
@@ -38,8 +39,7 @@ class NeighbourDescent {
   // Returns the start if nothing is faster.
   Candidate run(Candidate start, Tries);
 
-  // Slower plans that were met, whose pipeline is another one than that of the plan beside which
-  // they were: a better layout may make them the fastest. Fastest first.
+  // Of the plans that were met, those that a better layout may make the fastest. Fastest first.
   std::vector<Plan> other_pipelines(const Candidate& best, std::size_t most);
 
  private:
@@ -74,9 +74,7 @@ class NeighbourDescent {
   // became the best.
   bool mend_fastest(const std::vector<Neighbour>&, std::size_t first);
   void mend_memory(const Plan& from, std::int64_t over, Seconds value);
-  [[nodiscard]] bool is_near(const PlanChange&) const;
   [[nodiscard]] std::int64_t least_saved() const;  // bytes
-  void remember_pipelines();
 
   const Problem& problem_;
   const SearchConfig& config_;
@@ -90,7 +88,7 @@ class NeighbourDescent {
   Seconds value_;
   std::vector<Single> singles_;
   std::vector<Neighbour> plans_;
-  std::vector<Neighbour> pipelines_;
+  OtherPipelines pipelines_;
 };
 
 }  // namespace pleat

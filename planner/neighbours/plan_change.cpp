@@ -97,6 +97,28 @@ void other_values(const Field& field, const T& now, const std::vector<int>& whol
 
 }  // namespace
 
+bool is_near(const PlanChange& change, const Plan& from) {
+  bool near = true;
+  visit_row(change.row, [&](auto i) {
+    constexpr const auto& field = kPlanField<i>;
+    using Value = typename std::remove_cvref_t<decltype(field)>::Value;
+    if constexpr (std::is_same_v<Value, int>) {
+      const int now = field.in(from), value = static_cast<int>(change.value);
+      near = value <= 2 || value == 4 || value == 8 || value == 2 * now || 2 * value == now ||
+             std::abs(value - now) == 1;
+    }
+  });
+  return near;
+}
+
+bool is_of_degrees(const PlanChange& change) {
+  bool of_degrees = false;
+  visit_row(change.row, [&](auto i) {
+    of_degrees = kPlanField<i>.parts.has(MemoPart::places);
+  });
+  return of_degrees;
+}
+
 void put(const PlanChange& change, Plan& plan) {
   visit_row(change.row, [&](auto i) {
     constexpr const auto& field = kPlanField<i>;

@@ -28,6 +28,13 @@ struct PlanChange {
 inline constexpr double kLeastShare = -1;
 [[nodiscard]] inline bool is_least_share(const PlanChange& c) { return c.value == kLeastShare; }
 
+// Whether the value is close to that of the plan, or a small power of two. True of every value that
+// is no whole number.
+[[nodiscard]] bool is_near(const PlanChange&, const Plan&);
+
+// Whether the field is one of the mesh's degrees.
+[[nodiscard]] bool is_of_degrees(const PlanChange&);
+
 // Sets the field and nothing else.
 void put(const PlanChange&, Plan&);
 

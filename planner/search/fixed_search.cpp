@@ -24,6 +24,7 @@
 #include "planner/search/node_opener.hpp"
 #include "planner/search/parallel_rounds.hpp"
 #include "planner/search/waiting_nodes.hpp"
+#include "planner/space/not_tried.hpp"
 
 namespace pleat {
 namespace {

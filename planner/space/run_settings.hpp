@@ -10,28 +10,21 @@
 #include "core/spec/model.hpp"
 #include "planner/search_config.hpp"
 #include "planner/search_result.hpp"
-#include "planner/space/memory_choice.hpp"
+#include "planner/space/dispatcher_choices.hpp"
 #include "planner/space/mesh_space.hpp"
 #include "planner/space/tried_values.hpp"
 
 namespace pleat {
 
-// Between two ranks (ETP x EP) nearly every token goes to the other one: there the all-gather sends
-// no more than any exchange, and where it is tried it has the least work of all dispatchers.
-inline constexpr int kRanksOfLeastGather = 2;
-
 // The settings of a plan that are neither its mesh nor a way to save memory.
 struct Setting {
   Sharding sharding = Sharding::zero1;
-  Dispatcher dispatcher = Dispatcher::alltoall;
+  DispatcherChoice exchange;
   CudaGraph graph = CudaGraph::none;
   CpComm cp_comm = CpComm::p2p;
   int cp_a2a = 0;        // a2a_p2p: ranks of a group that exchanges heads
   int shard_domain = 0;  // ranks that one set of shards lies within; 0: all
   int smaller_domain = 0;  // the next smaller one that is tried; 0: none
-  int sms = 0;           // Plan::dispatcher_sms
-  int exchange_within = 0;  // most ranks (ETP x EP) of an exchange that this is tried for; 0: any
-  int two_steps_beyond = 0;  // an exchange in two steps: ranks within which it has one; 0: none
   OverlapFlags overlap;
   TriedValues tried;
   PagedStash stash;
@@ -66,12 +59,9 @@ struct Setting {
 // family are neighbours:
 //   sharding      zero1, zero2, zero3 (without data parallelism: none), over all ranks or within
 //                 the innermost network domain, in which case several domains hold copies
-//   dispatcher    all-to-all, and DeepEP or HybridEP where the hardware has it (dispatcher_for),
-//                 with each number of SMs of the config; the all-gather between two ranks; of
-//                 Pleat the exchange in two steps between network domains
+//   exchange      the dispatcher and its SMs (dispatcher_choices)
 //   CUDA graphs   of Megatron: none, partial, and the whole iteration where nothing in a layer
-//   waits
-//                 for the host: dense models, and MoE with HybridEP. Of Pleat: none
+//                 waits for the host: dense models, and MoE with HybridEP. Of Pleat: none
 //   CP            ring, gather, heads, heads in groups of 2, 4 or 8 with a ring between them
 //   overlap       of expert exchanges (with and without split weight gradients), of the shared
 //                 expert, tile by tile
@@ -83,33 +73,11 @@ struct Setting {
 [[nodiscard]] std::vector<Setting> settings(const ModelSpec&, const ClusterSpec&,
                                             const SearchConfig&);
 
-// What a search leaves out because the runtime or the hardware does not have it.
-[[nodiscard]] std::vector<NotTried> not_tried(const ModelSpec&, const ClusterSpec&,
-                                              const SearchConfig&);
-
 // Settings with the least arithmetic and memory-bound work: on every mesh, one of them has no more
 // of it than any setting. They capture the whole iteration, overlap and shard nothing, and use
 // fused dispatch; where other dispatchers are pinned, there is one for each, and so there is for
 // each value of the fields that may change the work in a way of their own (TriedAs::each_value). Of
 // the runtime Pleat there is one for the ring and one for the gather of keys and values.
 [[nodiscard]] std::vector<Setting> least_work(const std::vector<Setting>&, Runtime);
-
-// Sets how the plan's state is sharded: within `domain` ranks, or (0) over all.
-void put_shards(Sharding, int domain, Plan&);
-
-// How and where the plans of a mesh may keep their optimizer state.
-struct StateChoices {
-  std::vector<Sharding> shardings;  // the one that leaves the least on a rank comes last
-  std::vector<int> domains{0};      // of shards, as Setting::shard_domain
-  StatePlace place = StatePlace::device;  // the allowed one that leaves the least on the GPU
-  double share = 1;                       // of the state that is then there
-};
-
-// Whether the hardware has the dispatcher's kernels.
-[[nodiscard]] bool has_dispatcher(const ClusterSpec&, Dispatcher);
-
-// The dispatcher a runtime would use on this hardware: HybridEP where more than 8 GPUs share an
-// NVLink domain (NVL72), DeepEP on other GPUs with fp8 (Hopper and later), else all-to-all.
-[[nodiscard]] Dispatcher dispatcher_for(const ModelSpec&, const ClusterSpec&);
 
 }  // namespace pleat

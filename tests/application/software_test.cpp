@@ -11,7 +11,7 @@
 #include "core/diagnostics.hpp"
 #include "core/plan/dispatcher_traits.hpp"
 #include "core/spec/catalog.hpp"
-#include "planner/space/run_settings.hpp"
+#include "planner/space/dispatcher_choices.hpp"
 
 namespace pleat {
 namespace {

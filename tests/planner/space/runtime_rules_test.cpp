@@ -10,6 +10,7 @@
 #include "core/spec/catalog.hpp"
 #include "planner/space/memory_choice.hpp"
 #include "planner/space/mesh_space.hpp"
+#include "planner/space/not_tried.hpp"
 #include "planner/space/run_settings.hpp"
 #include "tests/planner/search/small_case.hpp"
 

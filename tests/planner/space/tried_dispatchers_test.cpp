@@ -14,6 +14,11 @@ namespace {
 
 using namespace test;
 
+auto first_with(Dispatcher dispatcher, const std::vector<Setting>& all) {
+  return std::ranges::find_if(
+      all, [&](const Setting& s) { return s.exchange.dispatcher == dispatcher; });
+}
+
 TEST(TriedDispatchers, SmsAreThoseOfFusedExchangesWithinADomain) {
   ClusterSpec cluster = small_cluster();
   cluster.gpu.peak_fp8 = FlopsPerSecond(2e13);
@@ -21,11 +26,12 @@ TEST(TriedDispatchers, SmsAreThoseOfFusedExchangesWithinADomain) {
   config.pin<"dispatcher-sms">() = {0, 8};
   std::set<std::pair<Dispatcher, int>> found;
   const auto all = settings(small_model(), cluster, config);
-  for (const Setting& s : all) found.insert({s.dispatcher, s.sms});
+  for (const Setting& s : all) found.insert({s.exchange.dispatcher, s.exchange.sms});
   EXPECT_EQ(found,
             (std::set<std::pair<Dispatcher, int>>{
                 {Dispatcher::alltoall, 0}, {Dispatcher::deepep, 0}, {Dispatcher::deepep, 8}}));
-  const auto eight = std::ranges::find(all, 8, &Setting::sms);
+  const auto eight = std::ranges::find_if(
+      all, [](const Setting& s) { return s.exchange.sms == 8; });
   Mesh mesh;
   mesh.expert = {.etp = 1, .ep = 2, .edp = 4};
   mesh.attention.dp = 8;
@@ -43,7 +49,7 @@ TEST(TriedDispatchers, BesideAFusedExchangeTheAllGatherIsBetweenTwoRanksButWhere
   cluster.gpu.peak_fp8 = FlopsPerSecond(2e13);  // has DeepEP
   const auto gather = [&] {
     const auto all = settings(model, cluster, config);
-    const auto found = std::ranges::find(all, Dispatcher::allgather, &Setting::dispatcher);
+    const auto found = first_with(Dispatcher::allgather, all);
     EXPECT_NE(found, all.end());
     return *found;
   };
@@ -63,7 +69,7 @@ TEST(TriedDispatchers, BesideAFusedExchangeTheAllGatherIsBetweenTwoRanksButWhere
   EXPECT_EQ(gather().void_on(mesh), nullptr);
   const auto tries = [&] {
     const auto all = settings(model, cluster, config);
-    return std::ranges::find(all, Dispatcher::allgather, &Setting::dispatcher) != all.end();
+    return first_with(Dispatcher::allgather, all) != all.end();
   };
   EXPECT_TRUE(tries());
   config.numerics.front().fp8_dispatch = true;
@@ -78,7 +84,7 @@ TEST(TriedDispatchers, PleatExchangesInTwoStepsBetweenNetworkDomains) {
   config.runtime = Runtime::pleat;
   const auto two_steps = [&]() -> std::optional<Setting> {
     const auto all = settings(small_model(), small_cluster(), config);
-    const auto found = std::ranges::find(all, Dispatcher::hierarchical, &Setting::dispatcher);
+    const auto found = first_with(Dispatcher::hierarchical, all);
     return found == all.end() ? std::nullopt : std::optional(*found);
   };
   ASSERT_EQ(small_cluster().tiers.front().size, 2);
