@@ -14,6 +14,7 @@
 #include "planner/space/memory_tree.hpp"
 #include "planner/space/mesh_space.hpp"
 #include "planner/space/run_settings.hpp"
+#include "planner/space/shard_sets.hpp"
 
 namespace pleat {
 
