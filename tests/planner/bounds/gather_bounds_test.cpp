@@ -53,8 +53,8 @@ int compare_with_gather(const Problem& problem, const SearchConfig& config) {
     for (Setting other : tree.least_work) {
       if (other.is_tried_gather()) continue;
       EXPECT_FALSE(tree.needs_least_work(other, mesh));
-      for (const Dispatcher d : {other.dispatcher, Dispatcher::alltoall}) {
-        other.dispatcher = d;
+      for (const Dispatcher d : {other.exchange.dispatcher, Dispatcher::alltoall}) {
+        other.exchange.dispatcher = d;
         const Bounds bounds = bounds_of(table, tree, plan, other);
         for (std::size_t k = 0; k < least.size(); ++k) {
           EXPECT_GE(bounds[k], least[k] * kRounded)
