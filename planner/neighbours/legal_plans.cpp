@@ -89,17 +89,26 @@ const Constraint* LegalPlans::broken(const Plan& plan) const {
   return nullptr;
 }
 
+const char* LegalPlans::refused(const Plan& plan) const {
+  return refused_by(config_.runtime, problem_.model, problem_.workload, plan,
+                    problem_.cluster.gpu);
+}
+
 bool LegalPlans::legal(const Plan& plan) const {
-  return broken(plan) == nullptr &&
-         refused_by(config_.runtime, problem_.model, problem_.workload, plan,
-                    problem_.cluster.gpu) == nullptr &&
+  return broken(plan) == nullptr && refused(plan) == nullptr &&
          builds_layout(config_.runtime, problem_.model, plan);
 }
 
 std::optional<Plan> LegalPlans::cured(Plan plan, std::size_t row) const {
   for (int cure = 0; cure < 3; ++cure) {
     const Constraint* const rule = broken(plan);
-    if (rule == nullptr) break;
+    const char* const name = rule == nullptr ? refused(plan) : nullptr;
+    if (rule == nullptr && name == nullptr) break;
+    const auto holds_for = [&](const Plan& p) {
+      return rule != nullptr
+                 ? rule->holds({problem_.model, problem_.workload, p, config_.gpus})
+                 : refused(p) != name;
+    };
     bool holds = false;
     std::optional<Plan> without;
     visit_techniques(plan, row, [&](auto& field, const auto& plain) {
@@ -108,8 +117,7 @@ std::optional<Plan> LegalPlans::cured(Plan plan, std::size_t row) const {
       without = plan;
       field = std::move(own);
       put_dependent(*without);
-      holds = rule->holds({problem_.model, problem_.workload, *without, config_.gpus}) &&
-              allows(problem_, config_, *without);
+      holds = holds_for(*without) && allows(problem_, config_, *without);
     });
     if (!holds) return {};
     plan = std::move(*without);

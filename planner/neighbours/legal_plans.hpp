@@ -36,6 +36,7 @@ class LegalPlans {
 
  private:
   [[nodiscard]] const Constraint* broken(const Plan&) const;
+  [[nodiscard]] const char* refused(const Plan&) const;  // by the runtime: the rule; null: none
   bool follow(const Plan& base, Plan&);
   const std::string& layout_of(int pp, int vpp);
 

@@ -411,6 +411,16 @@ TEST(Neighbours, StartWithOtherDispatchers) {
   expect_no_faster(s, gathers);
 }
 
+// Changes lead to a larger microbatch than the space has, beside a fused exchange in a graph of the
+// whole iteration, which the runtime refuses beside another exchange. The all-gather is faster.
+TEST(Neighbours, AnotherDispatcherGivesUpTheGraphOfTheWholeIteration) {
+  Shipped s = shipped("gemma-4-26b-a4b", "gb200-nvl72", 16, 4096, 128, Precision::mxfp8);
+  s.config.pin<"tp">() = 8;
+  SearchConfig gathers = s.config;
+  gathers.pin<"dispatcher">() = Dispatcher::allgather;
+  expect_no_faster(s, gathers);
+}
+
 void expect_no_faster_with(const Shipped& s, const std::set<Offload>& sent) {
   SearchConfig pinned = s.config;
   pinned.offload_sets = {sent};
