@@ -216,14 +216,9 @@ void require_match(const TargetOptions& t, const PlanDocument& document) {
 
 }  // namespace
 
-Precision default_precision(Runtime runtime) {
-  switch (runtime) {
-    case Runtime::pleat:
-      return Precision::fp32;
-    case Runtime::megatron:
-      return Precision::bf16;
-  }
-  return Precision::bf16;
+Precision default_precision(Runtime runtime, const ClusterSpec& cluster) {
+  const bool on_cpu = cluster.shared_cores > 0;
+  return runtime == Runtime::pleat && on_cpu ? Precision::fp32 : Precision::bf16;
 }
 
 Target resolve_target(const TargetOptions& o) {
@@ -252,7 +247,7 @@ Target resolve_target(const TargetOptions& o) {
 Plan resolve_shape(const ShapeOptions& o, const Target& target, const std::string& where,
                    std::vector<std::string>& assumed) {
   Plan plan;
-  plan.precision = default_precision(target.runtime);
+  plan.precision = default_precision(target.runtime, target.cluster);
   put_all_given(o, target, where, plan, assumed);
   plan.sequence_parallel = plan.sequence_parallel && plan.attention.tp > 1;
   const auto& [tp, cp, dp, pp] = plan.attention;

@@ -32,6 +32,7 @@ void move_to_gpus(PlanDocument&, int gpus, const std::string& file);
 [[nodiscard]] Plan resolve_shape(const ShapeOptions&, const Target&, const std::string& where,
                                  std::vector<std::string>& assumed);
 
-[[nodiscard]] Precision default_precision(Runtime);
+// bf16; of the runtime Pleat on CPUs, which compute in fp32 whatever they store, fp32.
+[[nodiscard]] Precision default_precision(Runtime, const ClusterSpec&);
 
 }  // namespace pleat

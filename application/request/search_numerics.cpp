@@ -66,7 +66,7 @@ class Asker {
   std::vector<Precision> precisions() {
     const std::vector<std::string>& words = precision_words();
     if (words.empty()) {
-      const Precision assumed = default_precision(target_.runtime);
+      const Precision assumed = default_precision(target_.runtime, target_.cluster);
       if (asked_.mode == NumericsMode::megatron_default) {
         target_.assumed.push_back("--precision " + name_of(assumed));
       }

@@ -116,8 +116,8 @@ inline constexpr std::tuple kPlanFields{
         .parts = MemoPart::layers,
         .chosen_by = ChosenBy::numerics,
         .typed = {"precision", "{}",
-                  "{}; any: all from bf16 that the GPU computes (default: bf16 for megatron, fp32 "
-                  "for pleat)"},
+                  "{}; any: all from bf16 that the GPU computes (default: bf16; fp32 for pleat on "
+                  "CPUs)"},
         .numerics = &Numerics::precision},
     PlanField<&Plan::sharding>{.path = "sharding",
                                .parts = MemoPart::layers,

@@ -79,7 +79,12 @@ class Enumerator {
   [[nodiscard]] std::vector<int> chunks_for(int pp) {
     if (config_.pin<"layout">().empty()) return chunk_counts(problem_.model, pp);
     std::vector<int> list = chunks_of_layouts(config_.pin<"layout">().values, pp);
-    if (list.empty()) leave_out("layout", fmt::format("no layout splits over PP {}", pp));
+    if (list.empty()) {
+      const std::int64_t stages = stages_of_layout(config_.pin<"layout">().values.front());
+      leave_out("layout", fmt::format("the layout has {} virtual stages, which PP {} does not "
+                                      "divide",
+                                      stages, pp));
+    }
     return list;
   }
 

@@ -55,7 +55,8 @@ TEST(BadRequest, PinsThatAreNoNumbersRangesOrLayouts) {
       // Not a grid of 64 * PP: the pin breaks this rule by itself.
       {{"--ep", "16", "--cp", "1", "--vpp", "1"},
        "--ep: expert.ep: ep 16 leaves no valid plan: 8 experts cannot be split over EP 16"},
-      {{"--layout", "Et*16|t*16L", "--pp", "4"}, "no layout splits over PP 4"},
+      {{"--layout", "Et*16|t*16L", "--pp", "4"},
+       "the layout has 2 virtual stages, which PP 4 does not divide"},
       {{"--cuda-graph", "full_iteration"},
        "--cuda-graph: a graph of the whole iteration needs sizes that do not depend on routing"},
       {{"--loss-chunks", "8"},
