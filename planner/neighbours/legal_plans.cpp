@@ -89,25 +89,26 @@ const Constraint* LegalPlans::broken(const Plan& plan) const {
   return nullptr;
 }
 
-const char* LegalPlans::refused(const Plan& plan) const {
-  return refused_by(config_.runtime, problem_.model, problem_.workload, plan,
-                    problem_.cluster.gpu);
+std::string_view LegalPlans::refused(const Plan& plan) const {
+  const char* const rule = refused_by(config_.runtime, problem_.model, problem_.workload, plan,
+                                      problem_.cluster.gpu);
+  return rule == nullptr ? "" : rule;
 }
 
 bool LegalPlans::legal(const Plan& plan) const {
-  return broken(plan) == nullptr && refused(plan) == nullptr &&
+  return broken(plan) == nullptr && refused(plan).empty() &&
          builds_layout(config_.runtime, problem_.model, plan);
 }
 
 std::optional<Plan> LegalPlans::cured(Plan plan, std::size_t row) const {
   for (int cure = 0; cure < 3; ++cure) {
     const Constraint* const rule = broken(plan);
-    const char* const name = rule == nullptr ? refused(plan) : nullptr;
-    if (rule == nullptr && name == nullptr) break;
+    const std::string_view refusal = rule == nullptr ? refused(plan) : "";
+    if (rule == nullptr && refusal.empty()) break;
     const auto holds_for = [&](const Plan& p) {
       return rule != nullptr
                  ? rule->holds({problem_.model, problem_.workload, p, config_.gpus})
-                 : refused(p) != name;
+                 : refused(p) != refusal;
     };
     bool holds = false;
     std::optional<Plan> without;

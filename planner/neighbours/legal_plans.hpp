@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,13 +31,13 @@ class LegalPlans {
   // False: the sizes do not make up the GPUs, or the request does not allow it.
   bool change(const Plan& base, const PlanChange&, Plan&);
   [[nodiscard]] bool legal(const Plan&) const;
-  // The plan with a change of this row. Where that breaks rules, other fields go back to what a
-  // plain plan has, three at most. Empty: that does not help.
+  // The plan with a change of this row. Where that breaks rules, of plans or of the runtime, other
+  // fields go back to what a plain plan has, three at most. Empty: that does not help.
   [[nodiscard]] std::optional<Plan> cured(Plan, std::size_t row) const;
 
  private:
   [[nodiscard]] const Constraint* broken(const Plan&) const;
-  [[nodiscard]] const char* refused(const Plan&) const;  // by the runtime: the rule; null: none
+  [[nodiscard]] std::string_view refused(const Plan&) const;  // rule of the runtime; empty: none
   bool follow(const Plan& base, Plan&);
   const std::string& layout_of(int pp, int vpp);
 

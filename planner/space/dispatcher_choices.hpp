@@ -35,10 +35,10 @@ struct DispatcherChoice {
 
 inline constexpr int kAnyRanks = std::numeric_limits<int>::max();
 
-// The most ranks among which a search tries the all-gather unasked; 0: none. A fused exchange sends
-// a row for each rank that has some of a token's experts, so a gather sends as little only between
-// two ranks. The all-to-all sends and sorts a row for each expert: beside it the gather is tried
-// among any ranks.
+// The most ranks among which a search tries the all-gather unasked, or kAnyRanks; 0: none. A fused
+// exchange sends a row for each rank that has some of a token's experts, so a gather sends as
+// little only between two ranks. The all-to-all sends and sorts a row for each expert: beside it
+// the gather is tried among any ranks.
 [[nodiscard]] int gather_within(const ModelSpec&, const ClusterSpec&, const SearchConfig&);
 
 // Whether rows travel to experts, or back, in fp8 with some of the numerics.
