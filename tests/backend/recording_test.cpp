@@ -6,6 +6,8 @@
 
 #include "backend/data/sample_source.hpp"
 #include "backend/execute/executor.hpp"
+#include "core/plan/plan_words.hpp"
+#include "core/plan/predicted_only.hpp"
 #include "kernels/host_device.hpp"
 #include "tests/backend/train_runs.hpp"
 #include "tests/support/changed_plans.hpp"
@@ -140,6 +142,20 @@ TEST(Recording, OneRankOfManyRunsByItself) {
                                   fp32_plan(256, 8), Runtime::pleat);
   const Listing listing(program, {77});
   EXPECT_EQ(executed(program, {77}), listing.lines);
+}
+
+// What `pleat plan` says of exchanges that it prices and this executor has not (predicted_only).
+TEST(Recording, ExchangesThatAreOnlyPredictedRunAsTheAllToAll) {
+  const auto runs = [](Dispatcher dispatcher) {
+    const Program program = compile(test::small_moe(), test::small_workload(),
+                                    test::by(dispatcher, fp32_plan(4, 4)), Runtime::pleat);
+    return executed(program, {1});
+  };
+  const std::vector<std::string> all_to_all = runs(Dispatcher::alltoall);
+  for (const Dispatcher d : kAll<Dispatcher>) {
+    const bool told = !predicted_only(test::by(d, fp32_plan(4, 4))).empty();
+    EXPECT_EQ(told, d != Dispatcher::alltoall && runs(d) == all_to_all) << name_of(d);
+  }
 }
 
 }  // namespace
