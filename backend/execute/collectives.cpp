@@ -4,17 +4,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <functional>
 #include <vector>
 
 #include "backend/execute/execution.hpp"
 #include "backend/execute/gradient_sums.hpp"
 #include "backend/execute/quantization.hpp"
-#include "backend/narrow_rows.hpp"
 #include "backend/runtime/execution_error.hpp"
-#include "backend/runtime/host_access.hpp"
+#include "backend/runtime/views.hpp"
 #include "core/program/compile_stage.hpp"
+#include "kernels/narrow_rows.hpp"
 
 namespace pleat::execute {
 namespace {
@@ -25,32 +23,27 @@ void require_sizes(const Call& c, const Communicator& comm, bool they_fit) {
                                    c.in[0].elements(), c.out[0].elements(), comm.size()));
 }
 
-// All ranks' rows in fp8. They are packed on the host.
+// All ranks' rows in fp8.
 void all_gather_narrow(const Call& c, Execution& run, Communicator& comm) {
-  const View to = c.out[0];
-  const std::vector<std::byte> sent = read_on_host(run.device, c.in[0], pack_rows);
-  std::vector<std::byte> all(static_cast<std::size_t>(to.rows * packed_row_bytes(to.cols)));
-  comm.by_host().all_gather(sent, all);
-  write_on_host(run.device, to, [&](View rows_here) { unpack_rows(all, rows_here); });
+  const View from = c.in[0], to = c.out[0];
+  const std::int64_t row_bytes = narrow_row_bytes(to.cols);
+  const Block sent = run.scratch.take_bytes(from.rows * row_bytes);
+  const Block all = run.scratch.take_bytes(to.rows * row_bytes);
+  run.kernels.pack_rows(from, sent.data());
+  comm.all_gather(sent.room(), all.room());
+  run.kernels.unpack_rows(all.data(), 1, false, to);
 }
 
 // The sums of what all members have of this rank's rows, in member order.
 void reduce_scatter_narrow(const Call& c, Execution& run, Communicator& comm) {
   const View from = c.in[0], to = c.out[0];
-  const std::vector<std::byte> sent = read_on_host(run.device, from, pack_rows);
-  std::vector<std::byte> received(static_cast<std::size_t>(from.rows * packed_row_bytes(to.cols)));
-  const std::vector<std::int64_t> sizes(static_cast<std::size_t>(comm.size()),
-                                        to.rows * packed_row_bytes(to.cols));
-  comm.by_host().all_to_all(sent, sizes, received, sizes);
-  std::vector<float> parts(static_cast<std::size_t>(from.rows * to.cols));
-  unpack_rows(received, {parts.data(), DType::fp32, from.rows, to.cols});
-  std::vector<float> sums(static_cast<std::size_t>(to.elements()));
-  for (std::size_t i = 0; i < parts.size(); ++i) sums[i % sums.size()] += parts[i];
-  if (c.op.attr.accumulate) {
-    const std::vector<float> before = values_of(run.device, to);
-    std::ranges::transform(sums, before, sums.begin(), std::plus{});
-  }
-  set_values(run.device, to, sums);
+  const std::int64_t row_bytes = narrow_row_bytes(to.cols);
+  const Block sent = run.scratch.take_bytes(from.rows * row_bytes);
+  const Block received = run.scratch.take_bytes(from.rows * row_bytes);
+  const std::vector<std::int64_t> sizes(static_cast<std::size_t>(comm.size()), to.rows * row_bytes);
+  run.kernels.pack_rows(from, sent.data());
+  comm.all_to_all(sent.room(), sizes, received.room(), sizes);
+  run.kernels.unpack_rows(received.data(), comm.size(), c.op.attr.accumulate, to);
 }
 
 struct StageMessage {

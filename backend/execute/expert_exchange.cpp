@@ -8,8 +8,8 @@
 #include "backend/execute/collectives.hpp"
 #include "backend/execute/execution.hpp"
 #include "backend/execute/expert_rows.hpp"
-#include "backend/narrow_rows.hpp"
-#include "backend/runtime/host_access.hpp"
+#include "backend/runtime/views.hpp"
+#include "kernels/narrow_rows.hpp"
 
 namespace pleat::execute {
 namespace {
@@ -55,7 +55,7 @@ void send_expert_rows(const Call& c, Execution& run, View from, View to, std::in
     return std::accumulate(first, first + local, std::int64_t{0});
   };
   const bool narrow = c.op.attr.wire < 1;
-  const std::int64_t row_bytes = narrow ? packed_row_bytes(columns) : bytes_of(from.dtype, columns);
+  const std::int64_t row_bytes = narrow ? narrow_row_bytes(columns) : bytes_of(from.dtype, columns);
   std::vector<std::int64_t> send_bytes(static_cast<std::size_t>(comm.size()));
   std::vector<std::int64_t> recv_bytes(send_bytes.size());
   for (int r = 0; r < comm.size(); ++r) {
@@ -66,10 +66,11 @@ void send_expert_rows(const Call& c, Execution& run, View from, View to, std::in
     recv_bytes[i] = back ? mine : theirs;
   }
   if (!narrow) return comm.all_to_all(bytes(from), send_bytes, bytes(to), recv_bytes);
-  std::vector<std::byte> received(static_cast<std::size_t>(to.rows * row_bytes));
-  const std::vector<std::byte> sent = read_on_host(run.device, from, pack_rows);
-  comm.by_host().all_to_all(sent, send_bytes, received, recv_bytes);
-  write_on_host(run.device, to, [&](View rows_here) { unpack_rows(received, rows_here); });
+  const Block sent = run.scratch.take_bytes(from.rows * row_bytes);
+  const Block received = run.scratch.take_bytes(to.rows * row_bytes);
+  run.kernels.pack_rows(from, sent.data());
+  comm.all_to_all(sent.room(), send_bytes, received.room(), recv_bytes);
+  run.kernels.unpack_rows(received.data(), 1, false, to);
 }
 
 void exchange_rows(const Call& c, Execution& run) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,9 @@ class Block {
   ~Block();
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+  [[nodiscard]] std::span<std::byte> room() const {
+    return {data_, static_cast<std::size_t>(bytes_)};
+  }
 
  private:
   friend class Arena;

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <ostream>
 
-#include "backend/narrow_rows.hpp"
 #include "core/plan/rank_map.hpp"
 #include "simulator/estimate.hpp"
 #include "tests/backend/train_runs.hpp"
@@ -233,26 +232,6 @@ TEST(TokenExchange, IsTheAllToAllInOtherMemory) {
       }
     }
   }
-}
-
-TEST(NarrowRows, AreCodesWithAScaleFor128Columns) {
-  std::vector<float> x(2 * 130), y(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i)) * 3;
-  x[5] = 7;          // the largest of the first row's first block
-  x[128] = 1e-6F;    // the second one has a scale of its own
-  x[129] = -2e-6F;
-  std::fill(x.begin() + 130, x.end(), 0.0F);
-  const View from{x.data(), DType::fp32, 2, 130};
-  const std::vector<std::byte> packed = pack_rows(from);
-  ASSERT_EQ(packed.size(), 2U * (130 + 2 * 4));
-  unpack_rows(packed, {y.data(), DType::fp32, 2, 130});
-  EXPECT_EQ(y[5], 7);
-  EXPECT_EQ(y[128], 1e-6F);
-  EXPECT_EQ(y[129], -2e-6F);
-  for (std::size_t i = 0; i < 128; ++i) {
-    EXPECT_LE(std::abs(y[i] - x[i]), std::max(std::abs(x[i]) / 16, 7.0F / 448 / 1024)) << i;
-  }
-  for (std::size_t i = 130; i < x.size(); ++i) EXPECT_EQ(y[i], 0);
 }
 
 // Every row goes through the exchange, also a rank's to itself: how many share the experts changes

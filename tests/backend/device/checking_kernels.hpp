@@ -194,6 +194,10 @@ class CheckingKernels final : public KernelSet {
   void unsort_chunks(View y, View all_counts, const ChunkShape& o2, View x) override {
     later(&KernelSet::unsort_chunks, y, all_counts, o2, x);
   }
+  void pack_rows(View x, std::byte* packed) override { later(&KernelSet::pack_rows, x, packed); }
+  void unpack_rows(const std::byte* packed, std::int64_t parts, bool accumulate, View x) override {
+    later(&KernelSet::unpack_rows, packed, parts, accumulate, x);
+  }
   void local_counts(View all_counts, std::int64_t first_expert, std::int64_t local, View counts)
                     override {
     later(&KernelSet::local_counts, all_counts, first_expert, local, counts);
@@ -327,6 +331,8 @@ class CheckingKernels final : public KernelSet {
     for (auto* part : {&g.dq[0], &g.dq[1], &g.dk[0], &g.dk[1], &g.dv}) *part = seen(*part);
     return g;
   }
+  static std::byte* seen(std::byte* p) { return seen_by_device(p); }
+  static const std::byte* seen(const std::byte* p) { return seen_by_device(p); }
   template <class T>
   static const T& seen(const T& setting) {
     return setting;

@@ -95,6 +95,23 @@ void grouped(Bench& b, std::int64_t rows, std::int64_t cols, std::int64_t groups
   });
 }
 
+// Rows of tokens as they travel to experts in fp8, and what `parts` ranks sent added up.
+void travelling(Bench& b, std::int64_t rows, std::int64_t cols, std::int64_t parts) {
+  const std::string shape = fmt::format("{}x{} bf16, {} parts", rows, cols, parts);
+  b.attempt("pack rows", shape, [&] {
+    const View x = b.random(DType::bf16, rows * parts, cols);
+    const View sums = b.random(DType::bf16, rows, cols);
+    const View room = b.random(DType::bf16, rows * parts, cols);  // larger than the packed rows
+    auto* const packed = static_cast<std::byte*>(room.data);
+    const auto n = static_cast<double>(rows * cols), scales = n / 32;
+    b.memory_bound("pack rows", shape, static_cast<double>(parts) * (3 * n + scales), "2B*x+1B*y",
+                   [&] { b.kernels().pack_rows(x, packed); });
+    b.memory_bound("unpack rows", shape, static_cast<double>(parts) * (n + scales) + 2 * n,
+                   "1B*parts*y+2B*x",
+                   [&] { b.kernels().unpack_rows(packed, parts, false, sums); });
+  });
+}
+
 // What a product does with codes whose K is not contiguous.
 void transposed(Bench& b, std::int64_t rows, std::int64_t cols) {
   cuda::Resources resources(b.device(), 0);
@@ -123,6 +140,9 @@ void quantizing(Bench& b) {
   grouped(b, 16384, 4096, 8, kTensor);
   grouped(b, 131072, 2048, 128, kTensor);
   grouped(b, std::int64_t{8} * 28672, 4096, 8, kTensor);  // weights
+  travelling(b, 65536, 4096, 1);
+  travelling(b, 65536, 7168, 1);
+  travelling(b, 8192, 4096, 8);
   b.attempt("transpose codes", "", [&] { transposed(b, 65536, 4096); });
   b.attempt("transpose codes", "", [&] { transposed(b, 65536, 14336); });
 }
