@@ -51,6 +51,11 @@ StatePlace place_of(const Plan& plan) {
   return plan.optimizer.state_offload > 0 ? StatePlace::host : StatePlace::device;
 }
 
+// Of the optimizer's state: stepped on the CPU, and coming back to the GPU for the step.
+std::pair<double, double> shares_of(const Plan& plan) {
+  return {plan.optimizer.cpu_offload, plan.optimizer.state_offload};
+}
+
 RecomputeChoice recompute_of(const Plan& plan) {
   return {.modules = plan.recompute,
           .full = plan.recompute_full,
@@ -80,10 +85,12 @@ bool same_memory_choice(const Plan& a, const Plan& b) {
 MemorySets::Choices::Choices(std::vector<MemoryChoice> all) : list(std::move(all)), ways(list) {}
 
 const MemorySets::Choices& MemorySets::choices_beside(const Plan& plan) {
-  const StatePlace state = place_of(plan);
+  // Bounds know one place in host memory: that of the larger share.
+  const auto [cpu, back] = shares_of(plan);
+  const StatePlace state = back > cpu ? StatePlace::host : place_of(plan);
   std::unique_ptr<Choices>& known = by_place_[static_cast<std::size_t>(state)];
   if (!known) known = std::make_unique<Choices>(every_choice(problem_.model, config_, state));
-  for (ChoiceWays::Choice& choice : known->ways.choices) choice.share = host_share(plan);
+  for (ChoiceWays::Choice& choice : known->ways.choices) choice.share = std::max(cpu, back);
   return *known;
 }
 
@@ -92,6 +99,7 @@ const MemorySets::Choices& MemorySets::choices_beside(const Plan& plan) {
 std::vector<Plan> MemorySets::hopeful(const Candidate& own, Seconds than,
                                       NeighbourPrices& prices, std::size_t most) {
   const Choices& all = choices_beside(own.plan);
+  const auto [cpu, back] = shares_of(own.plan);
   Plan plain = own.plan;
   MemoryChoice{}.put_into(plain);
   const BoundsByChoice bounds = prices.bounds_by_choice(plain, all.ways);
@@ -102,7 +110,9 @@ std::vector<Plan> MemorySets::hopeful(const Candidate& own, Seconds than,
         c.offload_layers != own.plan.offload_layers) {
       continue;
     }
-    above = std::max<std::int64_t>(0, own.estimate.peak_bytes() - bounds[i].peak_bytes);
+    above = own.estimate.peak_bytes() - bounds[i].peak_bytes;
+    // Bounds without one of two shares in host memory have that much more on the GPU.
+    if (cpu == 0 || back == 0) above = std::max<std::int64_t>(0, above);
   }
   struct Hopeful {
     Seconds bound;

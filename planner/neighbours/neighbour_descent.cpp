@@ -28,6 +28,9 @@ constexpr std::size_t kMemorySets = 128;  // of those with the smallest bounds
 constexpr int kMostLooks = 3;             // at all of them, one after the other
 // Of the optimizer's state in one place of host memory, beside as little as fits in the other.
 constexpr double kSharesBesideAnother[] = {0.125, 0.25, 0.375, 0.5, 0.625, 0.75};
+// Of the share that the plan has.
+constexpr double kSmallerShares[] = {0.75, 0.5, 0.25, 0};
+constexpr std::size_t kSetsOfShare = 6;
 
 // Shares of the optimizer's state in host memory: between steps alone, and stepped there.
 constexpr auto kComesBack =
@@ -66,6 +69,8 @@ Candidate NeighbourDescent::run(Candidate start, Tries tries) {
     if (gives_up_memory(best_.plan)) {
       if (find_memory_sets()) continue;
       find_sets_beside_layouts();
+      if (step()) continue;
+      find_sets_beside_smaller_shares();
     } else {
       find_wider();
     }
@@ -313,6 +318,32 @@ void NeighbourDescent::find_both_shares() {
   }
   price_all(first, value_);
   // The least share that fits may be more than the other one leaves.
+  for (Neighbour& n : plans_ | std::views::drop(first)) n.fits = n.fits && legal_.legal(n.plan);
+}
+
+// Less of the optimizer's state in host memory, beside memory choices that then fit: of these as
+// little of the state as fits.
+void NeighbourDescent::find_sets_beside_smaller_shares() {
+  if (!other_state_) return;
+  const OptimizerPlan& now = best_.plan.optimizer;
+  const std::size_t first = plans_.size();
+  for (const auto& [row, share] :
+       {std::pair{kStepped, now.cpu_offload}, {kComesBack, now.state_offload}}) {
+    Plan any = best_.plan;
+    if (share == 0 || !legal_.change(best_.plan, {row, -1, kLeastShare}, any)) continue;
+    for (const double times : kSmallerShares) {
+      Plan less = best_.plan;
+      if (!legal_.change(best_.plan, {row, -1, times * share}, less)) continue;
+      for (Plan& plan :
+           memory_.hopeful(prices_.candidate(less), value_, prices_, kSetsOfShare)) {
+        if (!allows(problem_, config_, plan) || !legal_.legal(plan)) continue;
+        Neighbour& n = plans_.emplace_back();
+        n.plan = std::move(plan);
+        n.least_share = row;
+      }
+    }
+  }
+  price_all(first, value_);
   for (Neighbour& n : plans_ | std::views::drop(first)) n.fits = n.fits && legal_.legal(n.plan);
 }
 

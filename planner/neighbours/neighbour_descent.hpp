@@ -15,7 +15,8 @@ namespace pleat {
 
 // Each step takes the fastest plan that fits among those with one change. If none is faster, and
 // the plan gives up something for memory, all other sets of modules to recompute and to offload are
-// looked at, then such sets beside layouts that save memory. Then two changes are tried together:
+// looked at, then such sets beside layouts that save memory, then beside smaller shares of the
+// optimizer's state in host memory. Then two changes are tried together:
 //   - shares of the optimizer's state that are stepped on the CPU and that come back to the GPU;
 //   - one that breaks a rule, and one that mends it;
 //   - one that would be faster but does not fit, and one to three that save memory;
@@ -63,6 +64,7 @@ class NeighbourDescent {
   [[nodiscard]] std::vector<PlanChange> gains() const;
   bool try_pairs();
   void find_both_shares();
+  void find_sets_beside_smaller_shares();
   void find_mended();
   void find_slow_pairs();
   void find_sets_beside_savers();

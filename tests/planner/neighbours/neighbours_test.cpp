@@ -348,6 +348,18 @@ TEST(Neighbours, TheStateMayBeSteppedOnTheCpuAndComeBackAtOnce) {
   EXPECT_LT(best.estimate.step, step_of(s, stepped) * 0.998);
 }
 
+// Sending more activations away leaves room for half of the state that was in host memory. Either
+// change alone is slower, or does not fit.
+TEST(Neighbours, LessOfTheStateInHostMemoryBesideOtherSets) {
+  Shipped s = shipped("megatron-gpt-314b", "h800-sxm", 64, 4096, 256, Precision::bf16,
+                      Runtime::pleat);
+  s.config.pin<"pp">() = 1;
+  SearchConfig sends = s.config;
+  sends.offload_sets = {
+      {Offload::attn_norm, Offload::core_attn, Offload::attn_proj, Offload::mlp_norm}};
+  expect_no_faster(s, sends);
+}
+
 // From this plan alone, single changes.
 Candidate end_of_descent(const Shipped& s, const Plan& start) {
   KnownPrices known;
