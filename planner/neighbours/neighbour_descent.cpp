@@ -321,16 +321,16 @@ void NeighbourDescent::find_both_shares() {
   for (Neighbour& n : plans_ | std::views::drop(first)) n.fits = n.fits && legal_.legal(n.plan);
 }
 
-// Less of the optimizer's state in host memory, beside memory choices that then fit: of these as
-// little of the state as fits.
+// A smaller share of the optimizer's state in host memory does not fit by itself. Looks for memory
+// choices that fit with it; beside each of them as little of the state as fits goes there.
 void NeighbourDescent::find_sets_beside_smaller_shares() {
   if (!other_state_) return;
   const OptimizerPlan& now = best_.plan.optimizer;
   const std::size_t first = plans_.size();
   for (const auto& [row, share] :
        {std::pair{kStepped, now.cpu_offload}, {kComesBack, now.state_offload}}) {
-    Plan any = best_.plan;
-    if (share == 0 || !legal_.change(best_.plan, {row, -1, kLeastShare}, any)) continue;
+    Plan with_any_share = best_.plan;  // a pinned share may not become smaller
+    if (share == 0 || !legal_.change(best_.plan, {row, -1, kLeastShare}, with_any_share)) continue;
     for (const double times : kSmallerShares) {
       Plan less = best_.plan;
       if (!legal_.change(best_.plan, {row, -1, times * share}, less)) continue;
