@@ -66,8 +66,6 @@ class Communicator {
   [[nodiscard]] virtual std::shared_ptr<void> register_window(const WindowBuffer&) {
     return nullptr;
   }
-  // A communicator of the same members for data in host memory.
-  [[nodiscard]] virtual Communicator& by_host() { return *this; }
 };
 
 // The transport of a whole job, one per rank: makes the communicators of its groups.

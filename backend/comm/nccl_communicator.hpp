@@ -58,7 +58,6 @@ class NcclCommunicator final : public Communicator {
   void recv(int from, std::span<std::byte> data, int tag) override;
   [[nodiscard]] std::unique_ptr<Memory> window_memory() override;
   [[nodiscard]] std::shared_ptr<void> register_window(const WindowBuffer&) override;
-  [[nodiscard]] Communicator& by_host() override { return staged_.by_host(); }
 
  private:
   [[nodiscard]] bool hidden(const void* a, const void* b = nullptr) const {

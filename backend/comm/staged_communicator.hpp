@@ -42,7 +42,6 @@ class StagedCommunicator final : public Communicator {
   }
   void send(int to, std::span<const std::byte> data, int tag) override;
   void recv(int from, std::span<std::byte> data, int tag) override;
-  [[nodiscard]] Communicator& by_host() override { return *host_; }
 
  private:
   // Host memory that copies are fast from and to; grows, and is kept.

@@ -41,7 +41,6 @@ class ThreadDeviceCommunicator final : public Communicator {
                              std::span<const std::int64_t> elements) override;
   void send(int to, std::span<const std::byte> data, int tag) override;
   void recv(int from, std::span<std::byte> data, int tag) override;
-  [[nodiscard]] Communicator& by_host() override { return host_; }
 
  private:
   class Visit;
