@@ -77,8 +77,9 @@ class Device {
   [[nodiscard]] virtual std::uint64_t graph_age() const { return 0; }
   // Work goes to the stream in use, number 0 until another is taken, and so do copy() and
   // synchronize(). Streams run side by side, each in its order. A mark is a stream's work so far;
-  // the stream in use can be made to wait for it, which the host does not. Kernels with memory of
-  // their own (scratch) are of stream 0. For devices that have more than one.
+  // the stream in use can be made to wait for it, which the host does not. Kernels may be of any
+  // stream; those that keep memory for a tensor (scales of codes) are of stream 0. For devices that
+  // have more than one.
   [[nodiscard]] virtual bool has_streams() const { return false; }
   virtual void take_stream(int number) { static_cast<void>(number); }
   [[nodiscard]] virtual std::uint64_t mark() { return 0; }

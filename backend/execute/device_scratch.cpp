@@ -9,7 +9,7 @@ namespace pleat::execute {
 View DeviceScratch::equal_groups(std::int64_t groups, std::int64_t rows) {
   Block& counts = equal_groups_[{groups, rows}];
   if (counts.data() == nullptr) {
-    counts = arena_.allocate(bytes_of(DType::i32, groups));
+    counts = take_bytes(bytes_of(DType::i32, groups));
     const std::vector<std::int32_t> all(static_cast<std::size_t>(groups),
                                         static_cast<std::int32_t>(rows));
     device_.copy(counts.data(), all.data(), counts.bytes());

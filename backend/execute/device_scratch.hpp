@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // Memory of the device beside the program's tensors: copies for the time of one operation, tables
-// that stay.
+// that stay. The work of an operation may still be under way when its copies are given back, so
+// each stream has memory of its own, which only later work of the same stream takes again.
 #pragma once
 
 #include <cstdint>
@@ -22,21 +23,26 @@ struct Scratch {
 
 class DeviceScratch {
  public:
-  DeviceScratch(Device& device, bool poison) : device_(device), arena_(device.memory(), poison) {}
+  DeviceScratch(Device& device, bool poison) : device_(device), poison_(poison) {}
 
   [[nodiscard]] Scratch take(DType type, std::int64_t rows, std::int64_t cols) {
-    Scratch s{arena_.allocate(bytes_of(type, rows * cols)), {}};
+    Scratch s{take_bytes(bytes_of(type, rows * cols)), {}};
     s.kept = {s.block.data(), type, rows, cols};
     return s;
   }
-  [[nodiscard]] Block take_bytes(std::int64_t bytes) { return arena_.allocate(bytes); }
+  [[nodiscard]] Block take_bytes(std::int64_t bytes) { return arena().allocate(bytes); }
 
   // A table [groups] that says `rows` for each of so many equal groups.
   [[nodiscard]] View equal_groups(std::int64_t groups, std::int64_t rows);
 
  private:
+  [[nodiscard]] Arena& arena() {  // of the stream in use
+    return arenas_.try_emplace(device_.stream(), device_.memory(), poison_).first->second;
+  }
+
   Device& device_;
-  Arena arena_;
+  bool poison_;
+  std::map<const void*, Arena> arenas_;
   std::map<std::pair<std::int64_t, std::int64_t>, Block> equal_groups_;
 };
 

@@ -10,17 +10,10 @@
 namespace pleat::execute {
 namespace {
 
-bool sorts_or_picks(OpKind kind) {
-  return kind == OpKind::exchange_tokens || kind == OpKind::exchange_tokens_back ||
-         kind == OpKind::exchange_sorted || kind == OpKind::exchange_sorted_back ||
-         kind == OpKind::gather_picked_rows || kind == OpKind::reduce_picked_rows;
-}
-
-// Exchanges that pack, sort or convert rows beside sending them.
-bool has_kernels_with_scratch(const Op& op, const OpSite& site) {
+// Codes travel with their scales.
+bool moves_codes(const Op& op, const OpSite& site) {
   const auto is_narrow = [&](TensorId id) { return is_quantized(site.program->tensor(id).dtype); };
-  return op.attr.wire < 1 || sorts_or_picks(op.kind) || std::ranges::any_of(op.in, is_narrow) ||
-         std::ranges::any_of(op.out, is_narrow);
+  return std::ranges::any_of(op.in, is_narrow) || std::ranges::any_of(op.out, is_narrow);
 }
 
 }  // namespace
@@ -34,7 +27,7 @@ SideStream stream_of(const Op& op, const OpSite* site, const Execution& run) {
   }
   const bool paired = run.program.plan.overlap.expert_parallel && is_token_exchange(op);
   if (op.stream == Stream::compute && !paired) return kCompute;
-  if (has_kernels_with_scratch(op, *site) || run.program.plan.overlap.tile_level) return kCompute;
+  if (moves_codes(op, *site) || run.program.plan.overlap.tile_level) return kCompute;
   return op.module == Module::grad_sync ? kShards : kExchanges;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
-// Which of the device's streams an operation goes to: the one that the program says. But kernels
-// that need memory of their own stay on the first stream, which that memory belongs to.
+// Which of the device's streams an operation goes to: the one that the program says. But gathers of
+// codes stay on the first stream, in whose order their scales are kept.
 #pragma once
 
 #include "backend/comm/communicator.hpp"

@@ -12,7 +12,7 @@ namespace pleat::cuda {
 Resources::Resources(const CudaDevice& device, std::size_t scratch_bytes)
     : device_(device) {
   device_.make_current();
-  scratch_ = StreamBuffer(stream(), scratch_bytes);
+  of_stream_.emplace_back().scratch = StreamBuffer(stream(), scratch_bytes);
 }
 
 bool Resources::capturing() const {
@@ -21,8 +21,10 @@ bool Resources::capturing() const {
   return status != cudaStreamCaptureStatusNone;
 }
 
-std::byte* Resources::grow(StreamBuffer& buffer, std::size_t bytes) {
-  PLEAT_ASSERT(device_.number_of_stream() == 0);
+std::byte* Resources::grow(StreamBuffer OfStream::*which, std::size_t bytes) {
+  const auto number = static_cast<std::size_t>(device_.number_of_stream());
+  if (of_stream_.size() <= number) of_stream_.resize(number + 1);
+  StreamBuffer& buffer = of_stream_[number].*which;
   if (bytes > buffer.bytes()) {
     if (capturing()) {
       throw DeviceError("scratch memory",
@@ -32,16 +34,12 @@ std::byte* Resources::grow(StreamBuffer& buffer, std::size_t bytes) {
     device_.make_current();
     synchronize(stream());
     const std::size_t size = std::max(bytes, buffer.bytes() * 3 / 2);
-    grow_older();
+    if (number == 0) grow_older();  // graphs are of that stream
     buffer = StreamBuffer();  // before the larger one, which may need its memory
     buffer = StreamBuffer(stream(), (size + 255) / 256 * 256);
   }
   return static_cast<std::byte*>(buffer.data());
 }
-
-std::byte* Resources::scratch(std::size_t bytes) { return grow(scratch_, bytes); }
-std::byte* Resources::copies(std::size_t bytes) { return grow(copies_, bytes); }
-std::byte* Resources::narrow(std::size_t bytes) { return grow(narrow_, bytes); }
 
 void* Scratch::take_bytes(std::size_t bytes) {
   PLEAT_ASSERT(bytes <= left_);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // What the kernels of one set share: the stream, scratch memory for the time of a call, and tables
-// that outlive calls. Calls of one stream run one after the other, so they share the scratch.
+// that outlive calls. Calls of one stream run one after the other, so they share its scratch.
 #pragma once
 
 #include <cstddef>
@@ -36,23 +36,25 @@ class Resources {
   [[nodiscard]] std::uint64_t age() const { return age_; }
   void grow_older() { ++age_; }
 
-  // Scratch memory of at least `bytes`, for kernels of the device's first stream. If it has to
-  // grow, that waits for the stream, and throws DeviceError while a graph is captured.
-  [[nodiscard]] std::byte* scratch(std::size_t bytes);
+  // Scratch memory of at least `bytes`, for kernels of the stream in use. If it has to grow, that
+  // waits for the stream, and throws DeviceError while a graph is captured.
+  [[nodiscard]] std::byte* scratch(std::size_t bytes) { return grow(&OfStream::scratch, bytes); }
   // The same for copies of operands that are needed while a product uses the scratch memory.
-  [[nodiscard]] std::byte* copies(std::size_t bytes);
+  [[nodiscard]] std::byte* copies(std::size_t bytes) { return grow(&OfStream::copies, bytes); }
   // The same for copies of attention's operands, which are needed while a call uses both.
-  [[nodiscard]] std::byte* narrow(std::size_t bytes);
-  [[nodiscard]] std::size_t scratch_bytes() const { return scratch_.bytes(); }
+  [[nodiscard]] std::byte* narrow(std::size_t bytes) { return grow(&OfStream::narrow, bytes); }
   // Memory that lives as long as a tensor, for kernels of the first stream.
   [[nodiscard]] KeptBlocks& kept_blocks() { return *kept_blocks_; }
   [[nodiscard]] std::vector<RopeTable>& rope_tables() { return rope_tables_; }
 
  private:
-  std::byte* grow(StreamBuffer& buffer, std::size_t bytes);
+  struct OfStream {
+    StreamBuffer scratch, copies, narrow;
+  };
+  [[nodiscard]] std::byte* grow(StreamBuffer OfStream::*which, std::size_t bytes);
 
   const CudaDevice& device_;
-  StreamBuffer scratch_, copies_, narrow_;
+  std::vector<OfStream> of_stream_;  // by number
   std::shared_ptr<KeptBlocks> kept_blocks_ = std::make_shared<KeptBlocks>();
   std::uint64_t age_ = 0;
   std::vector<RopeTable> rope_tables_;

@@ -34,6 +34,18 @@ inline std::vector<DeviceCase> stream_cases() {
       {"PairedWithPeers",
        changed(folded_plan({2, 1, 2, 1}, 2, 2), [](Plan& p) { p.overlap.expert_parallel = true; }),
        small_mla()},
+      {"PairedTokens", changed(pair,
+                               [](Plan& p) {
+                                 p.overlap.expert_parallel = true;
+                                 p.dispatcher = Dispatcher::deepep;
+                               })},
+      {"PairedSortedPackedRows", changed(pair,
+                                         [](Plan& p) {
+                                           p.overlap.expert_parallel = true;
+                                           p.dispatcher = Dispatcher::hybridep;
+                                           p.precision = Precision::bf16;
+                                           p.fp8_dispatch = p.fp8_combine = true;
+                                         })},
       {"PairedShards", changed(fp32_plan(4, 2),
                                [](Plan& p) {
                                  p.sharding = Sharding::zero3;

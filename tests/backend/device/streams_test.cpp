@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Streams of a device that does the work of each as late, or of side streams as early, as what it
 // was told to wait for allows: the same bits as on the host, unless a wait is missing.
+#include "backend/execute/device_scratch.hpp"
 #include "backend/runtime/stream_order.hpp"
 #include "tests/backend/device/checking_device.hpp"
 #include "tests/backend/device/device_cases.hpp"
@@ -102,6 +103,23 @@ class Order : public testing::Test {
   StreamOrder order_{device_};
   View a_{nullptr, DType::fp32, 1, 16}, b_ = a_, c_ = a_;
 };
+
+// What an operation gives back may still be used by the work that it has left on its stream.
+TEST(ScratchOfStreams, IsTakenAgainByItsOwnStreamAlone) {
+  CheckingDevice device{Options{.streams = true}};
+  execute::DeviceScratch scratch(device, false);
+  const auto taken_on = [&](int stream) {
+    device.take_stream(stream);
+    const std::byte* data = scratch.take_bytes(64).data();
+    device.take_stream(0);
+    return data;
+  };
+  const std::byte* const first = taken_on(0);
+  const std::byte* const second = taken_on(1);
+  EXPECT_NE(first, second);
+  EXPECT_EQ(taken_on(0), first);
+  EXPECT_EQ(taken_on(1), second);
+}
 
 TEST_F(Order, ReaderWaitsForTheWriter) {
   copy(1, a_, b_);

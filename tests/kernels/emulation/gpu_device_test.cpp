@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/device_error.hpp"
+#include "kernels/cuda/resources.hpp"
 #include "tests/kernels/emulation/include/cuda_runtime.h"
 
 namespace pleat {
@@ -28,6 +29,24 @@ TEST(GpuDevice, GivesUpAGraph) {
   device->copy(got.data(), x.data, 32);
   EXPECT_EQ(got, std::vector<float>(8));
   device->memory().release(static_cast<std::byte*>(x.data));
+}
+
+// Work of different streams runs side by side. Graphs, which are of the first stream, stay as good
+// as before where another one takes more.
+TEST(GpuDevice, HasScratchForEachStream) {
+  cuda::CudaDevice device;
+  cuda::Resources resources(device, 256);
+  const std::byte* const first = resources.scratch(200);
+  const std::uint64_t age = resources.age();
+  device.take_stream(1);
+  const std::byte* const second = resources.scratch(200);
+  EXPECT_NE(second, first);
+  EXPECT_EQ(resources.scratch(256), second);
+  EXPECT_EQ(resources.age(), age);
+  device.take_stream(0);
+  EXPECT_EQ(resources.scratch(256), first);
+  static_cast<void>(resources.scratch(1000));
+  EXPECT_NE(resources.age(), age);
 }
 
 // "Not yet" is no error that the next call would find.
