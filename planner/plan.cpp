@@ -50,11 +50,21 @@ class Planning {
     const SearchConfig& asked = request_.search;
     const int fewest = request_.fewest_gpus > 0 ? request_.fewest_gpus : asked.gpus / 16;
     answer_.sizes = search_sizes(problem_, asked, fewest);
+    double seconds = 0;  // what all sizes have used up of the limits, which hold for them together
+    std::int64_t priced = 0;
+    for (const SizeResult& s : answer_.sizes) {
+      seconds += s.result.seconds;
+      priced += s.result.priced;
+    }
     for (SizeResult& s : answer_.sizes) {
-      SearchConfig own = asked;
+      const double seconds_before = s.result.seconds;
+      const std::int64_t priced_before = s.result.priced;
+      SearchConfig own = rest_of_limits(asked, seconds - seconds_before, priced - priced_before);
       own.gpus = s.gpus;
       polish_layouts(problem_, own, s.result);
       try_neighbours(problem_, own, s.result);
+      seconds += s.result.seconds - seconds_before;
+      priced += s.result.priced - priced_before;
     }
     const bool cost = request_.goal == PlanGoal::cost;
     const SizeResult* best = cost ? cheapest_size(answer_.sizes, asked.robust)

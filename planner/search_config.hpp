@@ -24,7 +24,8 @@ struct SearchProgress {
   std::int64_t priced = 0;
   double seconds = 0;
   std::optional<Seconds> best;  // the fastest plan so far
-  Seconds bound;                // no plan is faster; 0: not known yet
+  Seconds bound;                // no plan of the space is faster; 0: not known yet
+  bool changes = false;  // the space has been searched: changes of the plans found are tried now
 };
 
 // A set of modules to recompute, or whole layers.
@@ -62,9 +63,8 @@ struct SearchConfig {
   //   layout            each fixes the number of virtual stages that it has
   //   microbatch-group  of interleaved schedules; 0: PP
   //   dispatcher-sms    SMs that DeepEP or HybridEP use for an exchange; 0: the number of the
-  //   profile,
-  //                     as without a pin. With a 0, the others are tried for DeepEP alone, where
-  //                     its exchange stays within the innermost network domain.
+  //                     profile, as without a pin. With a 0, the others are tried for DeepEP alone,
+  //                     where its exchange stays within the innermost network domain.
   //   recompute-layers  whole layers of a chunk to recompute; 0: all
   //   offload-layers    and to offload; 0: none
   PlanPins pins;
@@ -111,8 +111,8 @@ struct SearchConfig {
   // found (neighbours/neighbours.hpp); 0: none.
   std::int64_t neighbours = 3000;
   std::function<bool(const SearchProgress&)> progress;
-  double patience =
-      0.5;  // seconds without a plan after which `progress` is shown some plan that fits
+  // Seconds without a plan after which `progress` is shown some plan that fits.
+  double patience = 0.5;
 };
 
 // How many plans a search lists, and how many of them are certain.
@@ -128,12 +128,19 @@ struct SearchConfig {
 }
 
 // The config of a further search, when the limits hold for all searches together and this much is
-// used up.
+// used up. Its progress counts from there on.
 [[nodiscard]] inline SearchConfig rest_of_limits(SearchConfig c, double seconds,
                                                  std::int64_t priced) {
   if (c.time_limit > 0) c.time_limit = std::max(1e-9, c.time_limit - seconds);
   if (c.max_evaluations > 0) {
     c.max_evaluations = std::max<std::int64_t>(1, c.max_evaluations - priced);
+  }
+  if (c.progress) {
+    c.progress = [seconds, priced, all = std::move(c.progress)](SearchProgress p) {
+      p.seconds += seconds;
+      p.priced += priced;
+      return all(p);
+    };
   }
   return c;
 }

@@ -38,9 +38,10 @@ void show_search(const SearchProgress& p) {
   next = p.seconds + 0.5;
   const std::string best =
       p.best ? fmt::format("best so far {:.2f} ms", p.best->base() * 1e3) : "none fits so far";
-  const std::string bound = p.bound == Seconds{}
-                                ? "no bound yet"
-                                : fmt::format("none is below {:.2f} ms", p.bound.base() * 1e3);
+  const std::string bound = p.changes              ? "trying changes of the best plans"
+                            : p.bound == Seconds{} ? "no bound yet"
+                                                   : fmt::format("none is below {:.2f} ms",
+                                                                 p.bound.base() * 1e3);
   progress(fmt::format("{:.0f} s, {} plans priced, {}, {}", p.seconds, p.priced, best, bound));
 }
 

@@ -9,6 +9,7 @@
 #include "core/plan/numerics.hpp"
 #include "core/program/compile_stage.hpp"
 #include "core/program/pipeline_order.hpp"
+#include "core/stopwatch.hpp"
 #include "planner/bounds/bounds.hpp"
 #include "planner/layout/chunk_layouts.hpp"
 #include "planner/layout/moved_layer.hpp"
@@ -215,6 +216,7 @@ FoundLayout polish_layout(const Problem& problem, const SearchConfig& config, Ca
 void polish_layouts(const Problem& problem, const SearchConfig& asked, SearchResult& result,
                     KnownPrices* known) {
   if (result.best.empty()) return;
+  const Stopwatch clock;
   KnownPrices own;
   KnownPrices& prices = known != nullptr ? *known : own;
   SearchConfig config = asked;
@@ -252,6 +254,7 @@ void polish_layouts(const Problem& problem, const SearchConfig& asked, SearchRes
     result.best_of_layouts.front() = first.every;
   }
   result.bound = std::min(result.bound, value_of(result.best.front().estimate, config.robust));
+  result.seconds += clock.seconds();
 }
 
 }  // namespace pleat

@@ -26,7 +26,8 @@ namespace {
 // Plans that are slower by more are of no interest.
 constexpr double kHopefulPlain = 1.1;  // before layouts are polished
 constexpr double kHopefulPolished = 1.05;
-constexpr double kHopefulElsewhere = 1.04;  // both, where the best plan's state is on the GPU
+// Before layouts are polished, where the best plan's state is on the GPU.
+constexpr double kHopefulElsewhere = 1.04;
 constexpr int kMetOfField = 2;  // starts, for one field
 // Of a search.
 constexpr int kMostRounds = 48;
@@ -264,8 +265,12 @@ SearchResult FurtherSearches::search_with(SearchConfig config, const Candidate& 
     config.max_evaluations = std::min(left, config.max_evaluations);
   }
   if (config_.progress) {
-    config.progress = [this, shown = value(known)](SearchProgress p) {
-      p.best = p.bound = shown;
+    config.progress = [this, shown = value(known), seconds = prices_.seconds()](SearchProgress p) {
+      p.seconds += seconds;
+      p.priced += prices_.priced();
+      p.best = shown;
+      p.bound = {};
+      p.changes = true;
       return config_.progress(p);
     };
   }

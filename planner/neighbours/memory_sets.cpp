@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/plan/plan_words.hpp"
+#include "planner/bounds/plan_bounds.hpp"
 
 namespace pleat {
 namespace {
@@ -110,8 +111,9 @@ std::vector<Plan> MemorySets::hopeful(const Candidate& own, Seconds than,
         c.offload_layers != own.plan.offload_layers) {
       continue;
     }
+    if (bounds[i].peak_bytes >= kStepRefused) return {};  // as with every other choice
     above = own.estimate.peak_bytes() - bounds[i].peak_bytes;
-    // Bounds without one of two shares in host memory have that much more on the GPU.
+    // Bounds leave one of two shares on the GPU, so there the own peak may be below its bound.
     if (cpu == 0 || back == 0) above = std::max<std::int64_t>(0, above);
   }
   struct Hopeful {

@@ -69,7 +69,7 @@ class NeighbourDescent {
   void find_slow_pairs();
   void find_sets_beside_savers();
   void find_sets_of_pipelines(const std::vector<Neighbour>& changed);
-  // So many of the likely memory choices of the fastest of these plans.
+  // Adds the `sets` most promising memory choices beside each of the fastest of these plans.
   void find_sets_beside(std::vector<const Neighbour*>, Seconds than, std::size_t sets);
   void find_exchanges();
   // Tries to mend the fastest of the plans from `first` on that do not fit. Returns whether one

@@ -117,7 +117,7 @@ bool NeighbourPrices::stopped(Seconds best) {
   if (config_.time_limit > 0 && spent >= config_.time_limit) stopped_ = true;
   if (!stopped_ && config_.progress) {
     const SearchProgress progress{
-        .priced = priced_, .seconds = spent, .best = best, .bound = best};
+        .priced = priced_, .seconds = spent, .best = best, .bound = {}, .changes = true};
     stopped_ = !config_.progress(progress);
   }
   return stopped_;

@@ -3,12 +3,12 @@
 // Prices of many plans at once, within a budget that counts estimates and slots, not seconds.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <functional>
+#include <limits>
 #include <vector>
 
 #include "core/program/compile_stage.hpp"
+#include "core/stopwatch.hpp"
 #include "planner/bounds/bounds.hpp"
 #include "planner/problem.hpp"
 #include "planner/search/parallel_rounds.hpp"
@@ -49,9 +49,7 @@ class NeighbourPrices {
 
   // Whether the limit of time has passed, or the progress that this shows is answered with false.
   [[nodiscard]] bool stopped(Seconds best);
-  [[nodiscard]] double seconds() const {  // since the start
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
+  [[nodiscard]] double seconds() const { return clock_.seconds(); }  // since the start
   [[nodiscard]] bool used_up() const { return stopped_ || prices_ <= 0 || slots_ <= 0; }
   [[nodiscard]] std::int64_t priced() const { return priced_; }
   [[nodiscard]] std::int64_t tried() const { return tried_; }  // priced, or only bounded
@@ -75,7 +73,7 @@ class NeighbourPrices {
   std::int64_t priced_ = 0, tried_ = 0;
   std::size_t since_forgotten_ = 0;
   bool stopped_ = false;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Stopwatch clock_;
 };
 
 }  // namespace pleat

@@ -258,6 +258,7 @@ class NeighbourSearch {
   }
 
   void tell() {
+    result_.seconds += prices_.seconds();
     NeighboursTried& tried = result_.neighbours.emplace();
     tried.tried = prices_.tried();
     tried.priced = prices_.priced();
@@ -288,6 +289,15 @@ void try_neighbours(const Problem& problem, const SearchConfig& asked, SearchRes
                     KnownPrices* known) {
   SearchConfig config = rest_of_limits(asked, result.seconds, result.priced);
   config.most_bytes = result.most_bytes;
+  if (config.progress && !result.best.empty()) {  // each start begins above the best so far
+    const Seconds found = value_of(result.best.front().estimate, config.robust);
+    config.progress = [best = found, priced = std::int64_t{0},
+                       all = std::move(config.progress)](SearchProgress p) mutable {
+      p.best = best = std::min(best, p.best.value_or(best));
+      p.priced = priced = std::max(priced, p.priced);  // further searches count by themselves
+      return all(p);
+    };
+  }
   if (config.max_evaluations != 0) {
     const bool left = asked.max_evaluations > result.priced;
     config.neighbours = std::min(config.neighbours, left ? config.max_evaluations : 0);

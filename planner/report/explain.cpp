@@ -74,8 +74,9 @@ std::string explain_difference(const Candidate& winner, const Candidate& loser,
 }
 
 std::optional<int> place_of(const StepEstimate& estimate, const SearchResult& result) {
+  const Seconds value = value_of(estimate, result.robust);
   for (std::size_t i = 0; i < result.best.size(); ++i) {
-    if (estimate.step <= result.best[i].estimate.step) return static_cast<int>(i) + 1;
+    if (value <= value_of(result.best[i].estimate, result.robust)) return static_cast<int>(i) + 1;
   }
   return std::nullopt;
 }
@@ -121,7 +122,9 @@ std::string shown_bound(const SearchResult& result) {
     return fmt::format("no plan on any of the sizes takes less than {:.1f}% of its GPU-hours",
                        100 * (1 - result.gap()));
   }
-  return fmt::format("no plan is faster than {:.2f} ms", result.bound.base() * 1e3);
+  return fmt::format("no plan {} {:.2f} ms",
+                     result.robust ? "has a band that ends below" : "is faster than",
+                     result.bound.base() * 1e3);
 }
 
 }  // namespace

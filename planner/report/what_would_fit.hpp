@@ -18,10 +18,10 @@ struct FittingChange {
   Candidate candidate;  // the best one that a short search finds under it
 };
 
-// At most `count` changes. First those that only cost time: allow recompute, drop a pin, shard with
-// ZeRO-1. Then gradients and moments in bf16, shorter sequences (down to 1/64), more GPUs (up to
-// 1024 times as many, within the cluster), half of those with shorter sequences, and twice those.
-// The config's limits hold for all searches together.
+// At most `count` changes. First those that only cost time: allow recompute, allow host memory or
+// the step on the CPU, drop a pin, shard with ZeRO-1. Then gradients and moments in bf16, shorter
+// sequences (down to 1/64), more GPUs (up to 1024 times as many, within the cluster), half of those
+// with shorter sequences, and twice those. The config's limits hold for all searches together.
 [[nodiscard]] std::vector<FittingChange> changes_that_fit(const Problem&,
                                                           const SearchConfig&,
                                                           std::size_t count = 3);

@@ -7,7 +7,6 @@
 #include "planner/search/fixed_search.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -15,6 +14,7 @@
 #include <unordered_map>
 
 #include "core/diagnostics.hpp"
+#include "core/stopwatch.hpp"
 #include "planner/search/best_list.hpp"
 #include "planner/search/fallback_by_memory.hpp"
 #include "planner/search/good_plans.hpp"
@@ -49,7 +49,6 @@ class FixedSearch::Search {
   Search(const Problem& problem, const SearchConfig& config, PlanPrices* known)
       : config_(config),
         workers_(thread_count(config.threads)),
-        start_(std::chrono::steady_clock::now()),
         tree_(problem, config),
         usable_(usable_bytes(problem.cluster, config)),
         own_(known != nullptr ? nullptr
@@ -67,7 +66,7 @@ class FixedSearch::Search {
   // Returns false if a limit came first; then no mesh counts as bounded.
   bool bound_meshes() {
     if (!bounded_) {
-      start_ = std::chrono::steady_clock::now();
+      clock_ = {};
       bounded_ = bound_all();
     }
     return bounded_;
@@ -76,7 +75,7 @@ class FixedSearch::Search {
   [[nodiscard]] Seconds least() const { return bounded_ ? least_ : Seconds{}; }
 
   SearchResult run() {
-    start_ = std::chrono::steady_clock::now();
+    clock_ = {};
     for (const auto& [rule, meshes] : tree_.space.rejected) {
       result_.rejected[rule] += meshes * tree_.plans_of_mesh();
     }
@@ -103,7 +102,10 @@ class FixedSearch::Search {
       if (++rounds_ == kLookRound) use_good();
       if (rounds_ == kCloserRound && waiting_.least() < cutoff() * kFarFromEnd) use_better();
     }
-    if (!result_.optimal && best_.empty()) fall_back();
+    if (!result_.optimal && best_.empty()) {
+      fall_back();
+      good_count_ = true;
+    }
     waiting_.for_each(cutoff(), [&](const Node& node, bool above) {
       count(above ? "time-bound" : "not-reached", tree_.plans_of(node));
     });
@@ -112,12 +114,14 @@ class FixedSearch::Search {
     for (const auto& [rule, plans] : counted_) result_.rejected[rule] += plans;
     result_.best = std::move(taken.best);
     result_.spares = std::move(taken.spares);
-    for (const GoodPlan& good : good_.found()) met_.enter(good.node, {}, good.estimate);
+    if (good_count_) {
+      for (const GoodPlan& good : good_.found()) met_.enter(good.node, {}, good.estimate);
+    }
     result_.met = met_.at_most(kHopefulMet);
     result_.stage_ways = tree_.stage_ways();
-    if (!result_.optimal && any_) {
+    if (good_count_ && !result_.optimal && any_) {
       list_first(result_, tree_, std::move(*any_));
-    } else if (result_.optimal && result_.certain < listed_plans(config_)) {
+    } else if (good_count_ && result_.optimal && result_.certain < listed_plans(config_)) {
       list_beside(result_, tree_, good_.found());
     }
     result_.robust = config_.robust;
@@ -129,16 +133,12 @@ class FixedSearch::Search {
     } else if (result_.optimal && config_.tells_nearest && std::isinf(config_.not_above.base())) {
       result_.nearest = nearest_.find(opener_, workers_);
     }
-    result_.fallback_priced += good_.priced();
-    result_.seconds = seconds();
+    if (good_count_) result_.fallback_priced = any_priced_ + good_.priced();
+    result_.seconds = clock_.seconds();
     return std::move(result_);
   }
 
  private:
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
   bool bound_all() {
     std::vector<Node> grids = tree_.grids();
     for (std::size_t done = 0; done < grids.size(); done += kGridsAtOnce) {
@@ -209,19 +209,20 @@ class FixedSearch::Search {
   [[nodiscard]] std::int64_t estimates() const { return result_.priced + stage_choices_; }
 
   bool limit_passed(Seconds bound) {
-    if (config_.time_limit > 0 && seconds() > config_.time_limit) return true;
+    const double seconds = clock_.seconds();
+    if (config_.time_limit > 0 && seconds > config_.time_limit) return good_count_ = true;
     if (config_.max_evaluations != 0 && estimates() >= config_.max_evaluations) return true;
     if (config_.max_rounds > 0 && rounds_ >= config_.max_rounds) return true;
     if (!config_.progress) return false;
-    if (seconds() > config_.patience && best_.empty())
-      fall_back();  // so that there is something to show
-    SearchProgress now{.priced = result_.priced, .seconds = seconds(), .best = {}, .bound = bound};
+    if (seconds > config_.patience && best_.empty()) fall_back();  // something to show
+    SearchProgress now{.priced = result_.priced, .seconds = seconds, .best = {}, .bound = bound};
     if (!best_.empty()) now.best = value_of(best_.best().estimate, config_.robust);
     if (any_) {
       const Seconds any = value_of(any_->estimate, config_.robust);
       now.best = now.best ? std::min(*now.best, any) : any;
     }
-    return !config_.progress(now);
+    if (config_.progress(now)) return false;
+    return good_count_ = true;
   }
 
   void open_round(const std::vector<Open>& round) {
@@ -289,6 +290,7 @@ class FixedSearch::Search {
     result_.certain = certain_plans(config_);
     best_.be_certain_of(result_.certain);
     look_for_good();
+    good_count_ = true;
     search_first(good_.found());
   }
 
@@ -326,7 +328,7 @@ class FixedSearch::Search {
     look_for_good();
     if (any_ || looked_for_any_) return;
     looked_for_any_ = true;
-    any_ = fallback_by_memory(tree_, opener_, workers_, usable_, result_.fallback_priced);
+    any_ = fallback_by_memory(tree_, opener_, workers_, usable_, any_priced_);
     if (any_ && value_of(any_->estimate, config_.robust) > config_.not_above) any_.reset();
   }
 
@@ -339,7 +341,7 @@ class FixedSearch::Search {
 
   const SearchConfig& config_;
   Workers workers_;
-  std::chrono::steady_clock::time_point start_;
+  Stopwatch clock_;
   PlanTree tree_;
   std::int64_t usable_;  // bytes of a GPU
   std::unique_ptr<PlanPrices> own_;  // null: shared with other searches
@@ -357,8 +359,12 @@ class FixedSearch::Search {
   bool bounded_ = false;  // the meshes have bounds
   Seconds least_ = kNever;  // the smallest of these
   bool looked_for_good_ = false, looked_for_any_ = false;
+  // Good plans are a part of the result. What was looked for only to show progress is none, unless
+  // the clock or the user ends the search: else the result would depend on how fast the machine is.
+  bool good_count_ = false;
   Seconds good_cutoff_ = kNever;
   std::optional<Candidate> any_;  // a good plan, or one that fits, before the search has found it
+  std::int64_t any_priced_ = 0;   // to find one that fits
   SearchResult result_;
 };
 

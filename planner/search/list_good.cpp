@@ -12,7 +12,8 @@ namespace {
 
 // A plan that was counted under the rule `from` is listed; another one is not, for the reason `to`.
 void count_again(SearchResult& result, const char* from, const char* to) {
-  if (--result.rejected[from] == 0) result.rejected.erase(from);
+  const auto counted = result.rejected.find(from);
+  if (counted != result.rejected.end() && --counted->second == 0) result.rejected.erase(counted);
   if (to != nullptr) ++result.rejected[to];
 }
 

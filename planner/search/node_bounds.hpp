@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lower bounds for a node of the search tree: no plan below it is faster or needs less memory. They
 // are made of bounds of plans (bounds.hpp). Meshes that differ only in how interleaved orders group
-// microbatches are one node: its time is that of the largest group, its memory that of the
-// smallest.
+// microbatches are one node. The smallest group needs the least memory. The largest one has the
+// smallest time until the passes of a setting are priced in pairs; then the least of all groups is
+// taken (by_reference, own).
 #pragma once
 
 #include <cstdint>

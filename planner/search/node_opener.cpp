@@ -198,7 +198,7 @@ Opened NodeOpener::refine_family(const Node& node, Seconds cutoff) {
 
 Opened NodeOpener::open_family(const Node& node, Seconds cutoff) {
   Opened opened;
-  // Otherwise its last bound has found choices that fit.
+  // refine_family has checked the memory of all other families.
   const bool by_stage = tree_.choices_by_stage && tree_.mesh_of(node).attention.pp > 1;
   if (by_stage || of_.is_reference(node)) {
     const std::int64_t least = of_.least_of_family(node, cutoff);

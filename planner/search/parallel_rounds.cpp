@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <exception>
+#include <utility>
 
 namespace pleat {
 namespace {
@@ -58,6 +58,17 @@ void Workers::take(std::size_t thread) {
   }
 }
 
+// What fails on one thread ends the round on all; the caller gets the first failure.
+void Workers::take_or_give_up(std::size_t thread) {
+  try {
+    take(thread);
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::current_exception();
+    for (Run& run : runs_) run.left = 0;
+  }
+}
+
 void Workers::help(std::size_t thread) {
   std::size_t seen = 0;
   for (;;) {
@@ -68,7 +79,7 @@ void Workers::help(std::size_t thread) {
       if (stop_) return;
       seen = round_;
     }
-    take(thread);
+    take_or_give_up(thread);
     const std::lock_guard lock(mutex_);
     if (--busy_ == 0) ends_.notify_one();
   }
@@ -89,17 +100,11 @@ void Workers::for_each(std::size_t count, const std::function<void(std::size_t)>
     ++round_;
   }
   begins_.notify_all();
-  std::exception_ptr error;
-  try {
-    take(0);
-  } catch (...) {  // the others still use `work`
-    error = std::current_exception();
-    for (Run& run : runs_) run.left = 0;
-  }
+  take_or_give_up(0);
   wait_awake([&] { return busy_ == 0; });
   std::unique_lock lock(mutex_);
   ends_.wait(lock, [&] { return busy_ == 0; });
-  if (error) std::rethrow_exception(error);
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
 void for_each_in_parallel(std::size_t count, int threads,

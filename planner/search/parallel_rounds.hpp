@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -26,7 +27,7 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
 
   // Calls work(i) once for each i in [0, count) and returns when all are done. Not from several
-  // threads.
+  // threads. Throws what a call threw, after which some of the others may have been left out.
   void for_each(std::size_t count, const std::function<void(std::size_t)>& work);
 
  private:
@@ -38,6 +39,7 @@ class Workers {
 
   void help(std::size_t thread);
   void take(std::size_t thread);
+  void take_or_give_up(std::size_t thread);
   [[nodiscard]] std::optional<std::size_t> from(Run&, bool front);
 
   std::mutex mutex_;  // guards the members below, except `runs_` and atomics
@@ -45,6 +47,7 @@ class Workers {
   const std::function<void(std::size_t)>* work_ = nullptr;
   std::atomic<std::size_t> round_{0}, busy_{0};
   bool stop_ = false;
+  std::exception_ptr error_;  // of the round
   std::vector<Run> runs_;
   std::vector<std::jthread> pool_;
 };

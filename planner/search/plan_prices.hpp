@@ -15,8 +15,8 @@
 
 namespace pleat {
 
-// For plans with the same number formats. The problem must outlive it. Safe to use from several
-// threads.
+// Made for one set of number formats; correct for others, too, but not shared with theirs. The
+// problem must outlive it. Safe to use from several threads.
 struct PlanPrices {
   PlanPrices(const Problem& p, Runtime runtime)
       : estimator(p.model, p.workload, p.cluster, p.profile, runtime),

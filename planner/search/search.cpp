@@ -8,12 +8,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <deque>
 #include <exception>
 #include <memory>
 
 #include "core/diagnostics.hpp"
+#include "core/stopwatch.hpp"
 #include "planner/search/different_plans.hpp"
 #include "planner/search/fixed_search.hpp"
 #include "planner/search/nearest_plans.hpp"
@@ -70,7 +70,7 @@ class SearchOverNumerics {
   };
 
   [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    return clock_.seconds();
   }
 
   void prepare(std::size_t i) {
@@ -241,7 +241,7 @@ class SearchOverNumerics {
   SearchResult all_;  // but for its best
   std::vector<Entry> best_;
   std::vector<NotTried> left_out_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Stopwatch clock_;
   std::deque<OfNumerics> of_{numerics_.size()};  // searches refer to their configs
   bool any_ = false, stopped_ = false;
   std::exception_ptr why_;

@@ -137,8 +137,7 @@ class Chooser {
     }
   }
 
-  // Whether the same choice for all stages is valid and as good; then that is the plan, and not
-  // this one.
+  // Whether the plan with this choice for all stages is valid. Puts the choice into plan_.
   bool valid(std::int16_t choice) {
     Node uniform = node_;
     uniform.memory = choice;
@@ -210,6 +209,8 @@ class Chooser {
     return fullest_node(memory, plan_.world(), gpus_per_node_);
   }
 
+  // Whether the same choice for all stages is valid and as good; then that is the plan, and not
+  // this one.
   bool uniform_is_as_fast(const std::vector<std::vector<Option>>& every) {
     for (const Option& first : every.front()) {
       bool everywhere = true;

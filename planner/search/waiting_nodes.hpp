@@ -82,7 +82,8 @@ class WaitingNodes {
 
   const PlanTree& tree_;
   Frontier open_;
-  std::deque<Node> above_;  // the cutoff; millions, so in pieces that never move
+  // Nodes whose bounds are above the cutoff. There are millions: a deque never moves them.
+  std::deque<Node> above_;
   Seconds least_above_ = kNever;  // the smallest bound among them
   std::vector<Node> held_;
 };

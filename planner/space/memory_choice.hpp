@@ -67,9 +67,9 @@ struct MemoryChoice {
 
 // All choices of a search, as pinned. The first one saves nothing and is always there. Then: sets
 // of modules to recompute, to offload (without those that `sent_first` replaces, unless they are
-// pinned), or both; whole layers to recompute (the first 1, 2, 4 … of
-// each chunk, or all in units of 1, 2 or 4); whole layers to offload (1, 2, 4 …); each of these
-// with the optimizer state in every place that the runtime has; and the choices by stage.
+// pinned), or both; whole layers to recompute (the first 1, 2, 4 … of each chunk, or all in units
+// of 1, 2 or 4); whole layers to offload (1, 2, 4 …); each of these with the optimizer state in
+// every place that the runtime has; and the choices by stage.
 [[nodiscard]] std::vector<MemoryChoice> memory_choices(const ModelSpec&, const ClusterSpec&,
                                                        const SearchConfig&);
 

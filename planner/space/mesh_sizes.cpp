@@ -16,12 +16,6 @@ std::vector<int> divisors(std::int64_t n, std::int64_t limit) {
   return list;
 }
 
-std::vector<int> powers_of_two(std::int64_t limit) {
-  std::vector<int> list;
-  for (std::int64_t v = 1; v <= limit; v *= 2) list.push_back(static_cast<int>(v));
-  return list;
-}
-
 namespace {
 
 constexpr double kNearlyEven = 0.95;

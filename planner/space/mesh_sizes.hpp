@@ -14,7 +14,6 @@ namespace pleat {
 
 // The divisors of n up to the limit, in increasing order.
 [[nodiscard]] std::vector<int> divisors(std::int64_t n, std::int64_t limit);
-[[nodiscard]] std::vector<int> powers_of_two(std::int64_t limit);
 
 // Numbers of chunks per stage that are worth trying: powers of two, those that split the layers
 // nearly evenly (93 layers on 24 virtual stages: 4 on all but three), and those that divide them

@@ -119,7 +119,8 @@ class Enumerator {
         }
         for (const PipelineSchedule schedule : schedules_) {
           const bool plain = schedule == PipelineSchedule::one_f_one_b;
-          // With one stage all schedules are the same; the first one stands for them.
+          // Other orders need a pipeline. Without one only the first is tried, so that its rule is
+          // told.
           if (a.pp == 1 && !plain && schedule != schedules_.front()) continue;
           mesh.schedule = schedule;
           microbatches(mesh, plain ? all_vpp : std::vector<int>{chunks_of(schedule)});

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // The meshes that a search considers. Each field has finitely many values:
-//   TP, CP, PP, VPP  divisors; TP at most the GPUs of the innermost network domain
+//   TP, CP, PP       divisors; TP at most the GPUs of the innermost network domain
+//   VPP              chunk_counts (mesh_sizes.hpp)
 //   EP               divisors of the number of experts
 //   ETP              divisors of TP, or of the stage's GPUs where there are few experts
 //   microbatch       sizes that divide the batch, up to the caps below

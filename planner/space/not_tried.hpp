@@ -12,7 +12,7 @@
 
 namespace pleat {
 
-// What a search leaves out because the runtime or the hardware does not have it.
+// What a search leaves out unless it is asked for, and why.
 [[nodiscard]] std::vector<NotTried> not_tried(const ModelSpec&, const ClusterSpec&,
                                               const SearchConfig&);
 

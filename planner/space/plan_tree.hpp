@@ -22,8 +22,7 @@ namespace pleat {
 // the same degrees, microbatch and order of the pipeline (its chunks differ); all plans of a mesh;
 // those that exchange in one way; those of one family of settings; or those of one setting with one
 // memory choice and all choices below it (memory_tree.hpp). Below a grid a node stands for meshes
-// that differ in the group of microbatches alone, smallest group first. The first of them holds the
-// least memory; the last of them has the smallest bounds of time.
+// that differ in the group of microbatches alone, smallest group first (node_bounds.hpp).
 enum class Level : std::int8_t { grid, mesh, exchange, family, setting };
 struct Node {
   Seconds bound;  // no plan of the node has a shorter step
@@ -122,10 +121,10 @@ struct PlanTree {
   ChoiceWays ways;    // of `choices`, each by itself
   ChoiceWays ways_as_needed;
   ChoiceWays ways_of_most;  // of the choices that send all they may; none is by stage
-  std::int16_t least_memory =
-      0;                   // the choice that recomputes every layer by itself; 0: there is none
-  double least_saved =
-      1;  // every choice keeps at least this part of the activations which that one keeps
+  // The choice that recomputes every layer by itself; 0: there is none.
+  std::int16_t least_memory = 0;
+  // Every choice keeps at least this part of the activations which that one keeps.
+  double least_saved = 1;
   // The choices that recompute nothing, or as `least_memory`, and send nothing: one or two for each
   // place of the optimizer's state.
   std::vector<std::int16_t> ends;

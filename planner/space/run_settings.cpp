@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planner/space/run_settings.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "core/diagnostics.hpp"
 #include "core/plan/dispatcher_traits.hpp"
 #include "planner/space/shard_sets.hpp"
 
@@ -71,8 +74,21 @@ std::vector<OverlapFlags> overlaps(const ModelSpec& model, const SearchConfig& c
 // No runtime has it: off, where it is not pinned.
 std::vector<bool> tile_overlaps(const ModelSpec& model, const SearchConfig& c) {
   std::vector<bool> all;
-  for (const bool tile : c.pin<"tile-overlap">()) all.push_back(tile && model.moe);
+  for (const bool tile : c.pin<"tile-overlap">()) {
+    const bool tiled = tile && model.moe;
+    if (std::ranges::find(all, tiled) == all.end()) all.push_back(tiled);
+  }
   return all.empty() ? std::vector<bool>{false} : all;
+}
+
+// Nodes of the plan tree number settings in 16 bits: millions of nodes wait at a time.
+[[noreturn]] void refuse_so_many() {
+  throw_config_error(
+      ExitCode::bad_request, "", "pins",
+      fmt::format("more than {} combinations of dispatchers, sharding, overlaps, graphs and "
+                  "implementations are asked for",
+                  kMostSettings),
+      "pin fewer of these fields to `any` or to several values");
 }
 
 }  // namespace
@@ -166,6 +182,7 @@ std::vector<Setting> settings(const ModelSpec& model, const ClusterSpec& cluster
       const bool tile = s.overlap.tile_level;
       s.overlap = overlap;
       s.overlap.tile_level = tile;
+      if (all.size() == kMostSettings) refuse_so_many();
       all.push_back(s);
     }
   };

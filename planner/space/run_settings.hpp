@@ -3,7 +3,9 @@
 // What a search chooses besides the mesh and memory: sharding, exchanges, overlap and CUDA graphs.
 #pragma once
 
-#include <string>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "core/spec/cluster.hpp"
@@ -69,7 +71,8 @@ struct Setting {
 //                 tensor-parallel exchanges
 // Not searched, but as a Plan has them by default: sequence parallelism (always on; without it each
 // of the TP ranks stores and sends all of it), attention that stores its scores, other numbers of
-// shard sets.
+// shard sets. Throws ConfigError where pins ask for more than kMostSettings of them.
+inline constexpr std::size_t kMostSettings = std::numeric_limits<std::int16_t>::max();
 [[nodiscard]] std::vector<Setting> settings(const ModelSpec&, const ClusterSpec&,
                                             const SearchConfig&);
 

@@ -63,6 +63,40 @@ TEST(Plan, AFrontIsThereWhereItIsAskedFor) {
   EXPECT_EQ(answer.front->plans.front().plan, answer.result.best.front().plan);
 }
 
+// The clock, the count and the best plan go one way from the first search to the last change.
+TEST(Plan, ProgressIsOfTheWholeAnswer) {
+  std::vector<SearchProgress> told;
+  PlanRequest request{.search = small_search(8)};
+  request.search.pin<"recompute-layers">() = {0};
+  request.search.progress = [&](const SearchProgress& p) {
+    told.push_back(p);
+    return true;
+  };
+  const PlanAnswer answer = plan(small_problem(), request);
+  ASSERT_GT(told.size(), 2U);
+  for (std::size_t i = 1; i < told.size(); ++i) {
+    EXPECT_GE(told[i].seconds, told[i - 1].seconds) << i;
+    EXPECT_GE(told[i].priced, told[i - 1].priced) << i;
+    EXPECT_GE(told[i].changes, told[i - 1].changes) << i;
+    EXPECT_TRUE(!told[i].changes || told[i].bound == Seconds{}) << i;
+    EXPECT_TRUE(!told[i - 1].best || *told[i].best <= *told[i - 1].best) << i;
+  }
+  EXPECT_FALSE(told.front().changes);
+  EXPECT_TRUE(told.back().changes);
+  EXPECT_GE(answer.result.seconds, told.back().seconds);
+}
+
+// The limit is of all sizes together, and of the changes of their plans.
+TEST(Plan, SizesShareTheLimitOfEstimates) {
+  PlanRequest request{.search = small_search(8), .goal = PlanGoal::cost, .fewest_gpus = 2};
+  std::int64_t whole = 0;
+  for (const SizeResult& s : plan(small_problem(), request).sizes) whole += s.result.priced;
+  request.search.max_evaluations = whole / 2;
+  std::int64_t half = 0;
+  for (const SizeResult& s : plan(small_problem(), request).sizes) half += s.result.priced;
+  EXPECT_LE(half, whole / 2 + 3);  // each size is allowed one
+}
+
 TEST(SearchResult, ThoseBeyondTheListCountAsSlower) {
   SearchResult result = search(small_problem(), small_search(8));
   const auto listed = static_cast<std::int64_t>(result.best.size());

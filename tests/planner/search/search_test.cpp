@@ -135,6 +135,30 @@ TEST(Search, ALimitBeforeAnyPlanStillGivesOne) {
   EXPECT_EQ(counted(late), late.enumerated);
 }
 
+// What a slow machine shows beforehand, because no plan has been found yet, is no part of the answer.
+TEST(Search, WhatIsShownBeforehandChangesNothing) {
+  for (const int rounds : {0, 3}) {
+    SearchConfig config = small_search(8);
+    config.max_rounds = rounds;
+    const SearchResult quiet = search_small(config);
+    std::optional<Seconds> shown;
+    config.patience = -1;
+    config.progress = [&](const SearchProgress& p) {
+      if (!shown) shown = p.best;
+      return true;
+    };
+    const SearchResult told = search_small(config);
+    EXPECT_TRUE(shown.has_value());
+    ASSERT_EQ(told.best.size(), quiet.best.size());
+    for (std::size_t i = 0; i < told.best.size(); ++i) {
+      EXPECT_EQ(told.best[i].plan, quiet.best[i].plan) << i;
+    }
+    EXPECT_EQ(told.rejected, quiet.rejected);
+    EXPECT_EQ(told.fallback_priced, quiet.fallback_priced);
+    EXPECT_EQ(told.met.size(), quiet.met.size());
+  }
+}
+
 // Nodes with the smallest bounds come first, and most of these do not fit: without dives there are
 // no plans for a long time.
 TEST(Search, PlansComeLongBeforeTheEnd) {

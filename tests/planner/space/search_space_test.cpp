@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Pleat authors
 // SPDX-License-Identifier: Apache-2.0
 // What is enumerated, how rejections are counted, and what an empty space says.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <type_traits>
 
 #include "core/diagnostics.hpp"
 #include "core/plan/plan_words.hpp"
@@ -390,6 +391,26 @@ TEST(SearchSpace, EveryPinHolds) {
     }
     EXPECT_TRUE(met || values.empty() || i == kPinRow<"dispatcher-sms">) << field.path;
   });
+}
+
+// Nodes number settings in 16 bits.
+TEST(SearchSpace, RefusesMoreSettingsThanItCanNumber) {
+  SearchConfig config = small_search(8);
+  for_each_plan_field([&](auto i) {
+    auto& pin = std::get<i>(config.pins.by_row);
+    if constexpr (std::is_same_v<std::remove_reference_t<decltype(pin)>, Pinned<bool>>) {
+      pin = {false, true};
+    }
+  });
+  config.pin<"dispatcher">() = {Dispatcher::alltoall, Dispatcher::deepep, Dispatcher::hybridep};
+  config.pin<"cuda-graph">() = {CudaGraph::none, CudaGraph::partial};
+  try {
+    static_cast<void>(settings(small_model(), small_cluster(), config));
+    FAIL() << "as many as it likes";
+  } catch (const ConfigError& e) {
+    EXPECT_EQ(e.exit_code(), ExitCode::bad_request);
+    EXPECT_THAT(e.what(), testing::HasSubstr("more than 32767"));
+  }
 }
 
 TEST(SearchSpace, NamesThePinOfASetting) {
