@@ -66,6 +66,7 @@ Candidate NeighbourDescent::run(Candidate start, Tries tries) {
       repeat_gains(faster);
       continue;
     }
+    if (prices_.used_up()) break;
     if (gives_up_memory(best_.plan)) {
       if (find_memory_sets()) continue;
       find_sets_beside_layouts();
@@ -75,7 +76,7 @@ Candidate NeighbourDescent::run(Candidate start, Tries tries) {
       find_wider();
     }
     if (step()) continue;
-    if (!tries.pairs || !try_pairs()) break;
+    if (!tries.pairs || prices_.used_up() || !try_pairs()) break;
   }
   return std::move(best_);
 }
