@@ -36,6 +36,14 @@ struct RecomputeChoice {
   int unit = 1;    // with `full`: consecutive layers that are recomputed from one saved input
   bool operator==(const RecomputeChoice&) const = default;
 };
+// Of a plan, or of one of its stages.
+template <class Choice>
+[[nodiscard]] RecomputeChoice recompute_of(const Choice& c) {
+  return {.modules = c.recompute,
+          .full = c.recompute_full,
+          .layers = c.recompute_layers,
+          .unit = c.recompute_unit};
+}
 
 struct SearchConfig {
   int gpus = 1;

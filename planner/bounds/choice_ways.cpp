@@ -20,13 +20,11 @@ std::size_t index_in(std::vector<T>& list, const T& value) {
 
 ChoiceWays::ChoiceWays(const std::vector<MemoryChoice>& all) {
   for (const MemoryChoice& c : all) {
-    std::uint32_t modules = 0;
-    for (const Offload o : c.offload) modules |= 1U << static_cast<unsigned>(o);
     choices.push_back({index_in(recompute, {.parts = parts_of(c.recompute.modules),
                                             .full = c.recompute.full,
                                             .layers = c.recompute.layers,
                                             .unit = c.recompute.unit}),
-                       index_in(offload, {.modules = modules, .layers = c.offload_layers}), c.state,
+                       index_in(offload, {.modules = bits_of(c.offload), .layers = c.offload_layers}), c.state,
                        c.share, c.by_stage});
   }
 }

@@ -101,10 +101,7 @@ bool allows_setting(const Problem& problem, const SearchConfig& c, const Plan& p
 template <class Choice>
 bool allows_recompute(const SearchConfig& c, const Choice& p) {
   if (!c.recompute_sets.empty()) {
-    return in(c.recompute_sets, RecomputeChoice{.modules = p.recompute,
-                                                .full = p.recompute_full,
-                                                .layers = p.recompute_layers,
-                                                .unit = p.recompute_unit});
+    return in(c.recompute_sets, recompute_of(p));
   }
   if (!p.recompute_full) return c.recompute || p.recompute.empty();
   return c.recompute && pinned_or_in(c.pin<"recompute-layers">(), p.recompute_layers) &&

@@ -18,6 +18,7 @@
 #include "planner/search/parallel_rounds.hpp"
 #include "planner/search/plan_prices.hpp"
 #include "planner/search/search.hpp"
+#include "planner/space/mesh_sizes.hpp"
 #include "planner/space/mesh_space.hpp"
 
 namespace pleat {
@@ -50,14 +51,6 @@ SearchConfig with_degrees(const Plan& plan, SearchConfig config) {
   config.pin<"ep">() = plan.expert.ep;
   config.pin<"etp">() = plan.expert.etp;
   return config;
-}
-
-std::vector<int> divisors(std::int64_t of, std::int64_t most) {
-  std::vector<int> list;
-  for (int d = 1; d <= std::min(of, most); ++d) {
-    if (of % d == 0) list.push_back(d);
-  }
-  return list;
 }
 
 bool pins_state(const SearchConfig& config) {

@@ -14,12 +14,6 @@ namespace {
 
 constexpr int kMostUnit = 4;  // of recompute; larger ones keep little less
 
-std::uint32_t bits_of(const std::set<Offload>& modules) {
-  std::uint32_t bits = 0;
-  for (const Offload o : modules) bits |= 1U << static_cast<unsigned>(o);
-  return bits;
-}
-
 std::vector<RecomputeChoice> every_recompute(const ModelSpec& model, bool allowed) {
   std::vector<RecomputeChoice> list = recompute_choices(model, allowed);
   if (!allowed) return list;
@@ -55,13 +49,6 @@ StatePlace place_of(const Plan& plan) {
 // Of the optimizer's state: stepped on the CPU, and coming back to the GPU for the step.
 std::pair<double, double> shares_of(const Plan& plan) {
   return {plan.optimizer.cpu_offload, plan.optimizer.state_offload};
-}
-
-RecomputeChoice recompute_of(const Plan& plan) {
-  return {.modules = plan.recompute,
-          .full = plan.recompute_full,
-          .layers = plan.recompute_layers,
-          .unit = plan.recompute_unit};
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ struct Difference {
 
 std::string milliseconds(Seconds s) { return fmt::format("{:.2f} ms", s.base() * 1e3); }
 
-double gib_of(std::int64_t bytes) { return static_cast<double>(bytes) / (1024.0 * 1024 * 1024); }
+double gib_of(std::int64_t bytes) { return static_cast<double>(bytes) / kGiB; }
 
 std::string name_with_numbers(const Difference& d, const char* word) {
   // A residue of rounding is printed as 0.00, not -0.00.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "planner/search_config.hpp"
+
 namespace pleat {
 
 bool same_mesh(const Plan& a, const Plan& b) {
@@ -13,8 +15,7 @@ bool same_mesh(const Plan& a, const Plan& b) {
 }
 
 bool variants(const Plan& a, const Plan& b) {
-  return same_mesh(a, b) && a.recompute == b.recompute && a.recompute_full == b.recompute_full &&
-         a.recompute_layers == b.recompute_layers && a.recompute_unit == b.recompute_unit &&
+  return same_mesh(a, b) && recompute_of(a) == recompute_of(b) &&
          a.offload == b.offload && a.offload_layers == b.offload_layers &&
          a.stages.empty() == b.stages.empty() &&
          a.optimizer.state_offload == b.optimizer.state_offload &&

@@ -34,6 +34,13 @@ void put_state(StatePlace, double share, Plan&);
 // whole layers. What stands for the same set (moe contains moe_act) is there once.
 [[nodiscard]] std::vector<RecomputeChoice> recompute_choices(const ModelSpec&, bool allowed);
 
+// A set in one word.
+[[nodiscard]] inline std::uint32_t bits_of(const std::set<Offload>& modules) {
+  std::uint32_t bits = 0;
+  for (const Offload o : modules) bits |= 1U << static_cast<unsigned>(o);
+  return bits;
+}
+
 // Tried only where the same mesh and setting do not fit with less.
 struct MemoryChoice {
   RecomputeChoice recompute;

@@ -12,9 +12,8 @@ namespace pleat {
 MemoryTree::Bits::Bits(const MemoryChoice& c)
     : choice(c),
       modules(parts_of(c.recompute.modules)),
-      plain(c.keeps_activations()) {
-  for (const Offload o : c.offload) offload |= 1U << static_cast<unsigned>(o);
-}
+      offload(bits_of(c.offload)),
+      plain(c.keeps_activations()) {}
 
 bool MemoryTree::same_recompute(const Bits& a, const Bits& b) {
   const RecomputeChoice &x = a.choice.recompute, &y = b.choice.recompute;
