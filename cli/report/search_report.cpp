@@ -80,18 +80,20 @@ std::string answer_text(const PlanAnswer& answer, const Target& t, const SearchR
                                   100 * (1 - recipe->candidate.estimate.step / best.estimate.step),
                                   recipe->numerics.empty() ? "" : ", with other numerics")}});
   }
-  facts.push_back({"certainty", {certificate(result)}});
+  const double layout_gap = layout_gap_of(result, t, answer.search);
+  facts.push_back({"certainty", {certificate(result, layout_gap)}});
   if (result.optimal && !all_certain(result)) {
-    facts.push_back(
-        {"",
-         {fmt::format("the other plans listed are good ones that were met on the way; --certain {} "
-                      "proves that none is missing",
-                      result.best.size())}});
+    facts.push_back({"",
+                     {fmt::format("of the other plans listed better ones may be missing; "
+                                  "--certain {} proves that none is",
+                                  result.best.size())}});
   }
   if (const std::string beside = neighbours_text(result); !beside.empty()) {
     facts.push_back({"", {beside}});
   }
-  if (const std::string layouts = layout_certificate(result, t, answer.search); !layouts.empty()) {
+  const bool said = certificate(result) != certificate(result, layout_gap);
+  if (const std::string layouts = layout_certificate(result, layout_gap);
+      !said && !layouts.empty()) {
     facts.push_back({"", {layouts}});
   }
   for (Fact& fact : next_facts(t, best.plan, report.plan_file)) facts.push_back(std::move(fact));

@@ -216,7 +216,8 @@ JsonValue searched_what_if(const Words& words, const SearchHooks& hooks) {
   JsonValue out = JsonValue::object();
   out.set("command", command_of("plan", words))
       .set("best", std::move(best))
-      .set("proof", certificate(result));
+      .set("proof",
+           certificate(result, layout_gap_of(result, found.target, found.answer.search)));
   if (found.answer.front) out.set("front", front_figure(found.answer.front->plans));
   return out;
 }

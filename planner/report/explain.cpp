@@ -127,10 +127,40 @@ std::string shown_bound(const SearchResult& result) {
                      result.bound.base() * 1e3);
 }
 
+bool is_beyond_the_space(const SearchResult& result) {
+  return result.neighbours && !result.neighbours->differences.empty();
+}
+
+// Of a plan that is better than all of the space.
+std::string found_beyond(const SearchResult& result) {
+  const NeighboursTried& n = *result.neighbours;
+  return fmt::format(
+      "not proven: no plan of the space {} {:.2f} ms, and this one, found among {} changes beyond "
+      "the space, is {:.2f}% better{}",
+      result.robust ? "has a band that ends below" : "is faster than", n.best_before.base() * 1e3,
+      n.tried, 100 * n.gain, n.all ? "" : "; more changes were left when their limit came");
+}
+
+// At most so much, rounded up.
+double percent_up(double part) { return std::ceil(1000 * part) / 10; }
+
 }  // namespace
 
-std::string certificate(const SearchResult& result) {
+bool is_proven(const SearchResult& result) {
+  const bool layouts = !result.best.empty() && result.best.front().plan.attention.pp > 1 &&
+                       (result.best_of_layouts.empty() || !result.best_of_layouts.front());
+  return result.optimal && !is_beyond_the_space(result) && !layouts;
+}
+
+std::string certificate(const SearchResult& result, double layout_gap) {
   if (result.optimal && result.best.empty()) return "proven: no plan of the space fits";
+  const bool of_step = result.objective == Objective::step;
+  if (result.optimal && of_step && is_beyond_the_space(result)) return found_beyond(result);
+  if (result.optimal && layout_gap > 0) {
+    return fmt::format("proven but for layouts: {} under the model; with its layers laid out "
+                       "otherwise the best could be at most {:.1f}% faster",
+                       proof(result), percent_up(layout_gap));
+  }
   if (result.optimal) return fmt::format("proven: {} under the model", proof(result));
   if (result.bound == Seconds{}) {
     if (result.best.empty()) {
@@ -148,8 +178,9 @@ std::string certificate(const SearchResult& result) {
 std::string neighbours_text(const SearchResult& result) {
   if (!result.neighbours) return {};
   const NeighboursTried& n = *result.neighbours;
-  const char* const where = result.optimal ? "outside of the space" : "beside what was found";
+  const char* const where = result.optimal ? "beyond the space" : "beside what was found";
   const char* const rest = n.all ? "" : " (more were left when their limit came)";
+  if (n.differences.empty() && n.tried == 0) return {};
   if (n.differences.empty()) {
     return fmt::format("{}: none of {} legal changes of one or two fields is faster{}", where,
                        n.tried, rest);
@@ -161,6 +192,10 @@ std::string neighbours_text(const SearchResult& result) {
                                           d.to.empty() ? "even" : d.to)
                             : "other " + d.path);
   }
+  if (result.optimal && result.objective == Objective::step) {  // the certificate has the figures
+    return fmt::format("what was changed of the best plan of the space: {}",
+                       fmt::join(changes, ", "));
+  }
   return fmt::format("{}: the best has {} {:.2f} ms; a plan that is {:.2f}% better, of {} tried{}, "
                      "has {}",
                      where, result.robust ? "a band that ends at" : "a step of",
@@ -168,16 +203,20 @@ std::string neighbours_text(const SearchResult& result) {
                      fmt::join(changes, ", "));
 }
 
-std::string layout_certificate(const SearchResult& result, const Problem& problem,
-                               const SearchConfig& config) {
+double layout_gap_of(const SearchResult& result, const Problem& problem,
+                     const SearchConfig& config) {
+  if (result.best.empty() || result.best.front().plan.attention.pp == 1) return 0;
+  if (!result.best_of_layouts.empty() && result.best_of_layouts.front()) return 0;
+  return layout_bound(problem, config, result.best.front().plan).gap();
+}
+
+std::string layout_certificate(const SearchResult& result, double layout_gap) {
   if (result.best.empty() || result.best.front().plan.attention.pp == 1) return {};
-  if (!result.best_of_layouts.empty() && result.best_of_layouts.front()) {
-    return "layout of #1: the best of all contiguous ones that fit";
+  if (layout_gap > 0) {
+    return fmt::format("layout of #1: within {:.1f}% of what any contiguous one could reach",
+                       percent_up(layout_gap));
   }
-  const Plan& plan = result.best.front().plan;
-  const double gap = layout_bound(problem, config, plan).gap();
-  return fmt::format("layout of #1: within {:.1f}% of what any contiguous one could reach",
-                     std::ceil(1000 * gap) / 10);
+  return "layout of #1: the best of all contiguous ones that fit";
 }
 
 }  // namespace pleat

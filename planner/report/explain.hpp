@@ -15,18 +15,23 @@
 
 namespace pleat {
 
-// What the search proved, in a line.
-[[nodiscard]] std::string certificate(const SearchResult&);
+// Whether nothing is open: no plan of the space is faster, the best plan is one of them, and has the
+// best layout.
+[[nodiscard]] bool is_proven(const SearchResult&);
+// What the search proved, and what is open, in a line. `layout_gap`: how much of its step the best
+// plan may lose to another layout (layout_gap_of).
+[[nodiscard]] std::string certificate(const SearchResult&, double layout_gap = 0);
 // What was tried outside of the space and what came of it, in a line; empty: nothing was.
 [[nodiscard]] std::string neighbours_text(const SearchResult&);
 
 // The precisions that a search chooses from: "bf16 or mxfp8".
 [[nodiscard]] std::string precisions_text(const SearchConfig&);
 
-// How far the best plan's layout may be from the best one, which the certificate does not cover: a
-// line without its end. Empty where there is no choice.
-[[nodiscard]] std::string layout_certificate(const SearchResult&, const Problem&,
-                                             const SearchConfig&);
+// How much of its step the best plan may lose to another layout, which the search does not cover: 0
+// where there is no choice, or none that is better.
+[[nodiscard]] double layout_gap_of(const SearchResult&, const Problem&, const SearchConfig&);
+// The same as a line without its end. Empty where there is no choice.
+[[nodiscard]] std::string layout_certificate(const SearchResult&, double layout_gap);
 
 // The whole as JSON. `changes`: what would make a plan fit, where nothing does. The time that the
 // search took is left out, so that equal requests give equal bytes.

@@ -191,19 +191,20 @@ JsonValue certificate_json(const SearchResult& result, const Problem& problem,
     layouts = JsonValue::finite(bound.least.base());
     layout_gap = JsonValue::finite(bound.gap());
   }
-  const bool proven = !result.best_of_layouts.empty() && result.best_of_layouts.front();
-  if (proven) layout_gap = 0.0;
+  const bool best_layout = !result.best_of_layouts.empty() && result.best_of_layouts.front();
+  if (best_layout) layout_gap = 0.0;
   return JsonValue::object()
       .set("objective", name_of(result.objective))
       .set("numerics_searched", counted(result.numerics_searched))
       .set("numerics_possible", counted(result.numerics_possible))
+      .set("proven", is_proven(result))
       .set("optimal", result.optimal)
       .set("certain_plans", result.optimal ? certain_listed(result) : 0)
       .set("bound_s", JsonValue::finite(result.bound.base()))
       .set("gap", result.best.empty() ? JsonValue() : JsonValue::finite(result.gap()))
       .set("layout_bound_s", std::move(layouts))
       .set("layout_gap", std::move(layout_gap))
-      .set("best_of_layouts", proven)
+      .set("best_of_layouts", best_layout)
       .set("neighbours", neighbours_json(result));
 }
 

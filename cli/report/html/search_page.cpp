@@ -151,7 +151,8 @@ HtmlPage search_page(const Target& t, const SearchConfig& config, const SearchRe
   page.paragraph(
       fmt::format("{}; {} were enumerated and {} priced.\n{}{}{}",
                   shown == 1 ? "The fastest plan" : fmt::format("The {} fastest plans", shown),
-                  format_count(result.enumerated), format_count(result.priced), certificate(result),
+                  format_count(result.enumerated), format_count(result.priced),
+                  certificate(result, layout_gap_of(result, t, config)),
                   result.neighbours ? "\n" : "", neighbours_text(result)));
   add_pareto_chart(page, result, recipes);
   page.heading("Where the time goes");

@@ -73,7 +73,39 @@ TEST(LayoutCertificate, OnlyOfPipelines) {
   const SearchConfig config = small_search(4);
   SearchResult r = search(small_problem(), config);
   r.best.front().plan.attention.pp = 1;
-  EXPECT_EQ(layout_certificate(r, small_problem(), config), "");
+  EXPECT_EQ(layout_gap_of(r, small_problem(), config), 0);
+  EXPECT_EQ(layout_certificate(r, 0), "");
+}
+
+// "Proven" covers the space, what was found beyond it, and layouts: what is open is said instead.
+TEST(Certificate, SaysWhatIsOpen) {
+  SearchResult r;
+  r.best = {candidate(0.1, 0, 0)};
+  r.bound = r.best.front().estimate.step;
+  EXPECT_TRUE(is_proven(r));
+  EXPECT_EQ(certificate(r), "proven: no plan of the space is faster under the model");
+
+  r.best.front().plan.attention.pp = 2;
+  EXPECT_FALSE(is_proven(r));
+  EXPECT_EQ(certificate(r, 0.0332),
+            "proven but for layouts: no plan of the space is faster under the model; with its "
+            "layers laid out otherwise the best could be at most 3.4% faster");
+  r.best_of_layouts = {true};
+  EXPECT_TRUE(is_proven(r));
+
+  r.neighbours = NeighboursTried{
+      .tried = 120, .all = false, .best_before = Seconds(0.125), .gain = 0.2, .differences = {}};
+  EXPECT_TRUE(is_proven(r));
+  EXPECT_EQ(neighbours_text(r),
+            "beyond the space: none of 120 legal changes of one or two fields is faster (more were "
+            "left when their limit came)");
+  r.neighbours->differences = {{"vpp", "4", "2"}};
+  EXPECT_FALSE(is_proven(r));
+  EXPECT_EQ(certificate(r),
+            "not proven: no plan of the space is faster than 125.00 ms, and this one, found among "
+            "120 changes beyond the space, is 20.00% better; more changes were left when their "
+            "limit came");
+  EXPECT_EQ(neighbours_text(r), "what was changed of the best plan of the space: vpp 4 -> 2");
 }
 
 TEST(Shortfall, ChangesFitAndTheMissingMemoryIsTold) {
