@@ -126,8 +126,8 @@ DeviceBytes predicted_device_bytes(const Program& program, Stage stage, const Ro
   const auto in_window = [&](const Tensor& t) { return chosen.tensors.contains(&t); };
   const Rehearsed rest = rehearse(
       of_rank, routed, std::not_fn(in_window),
-      keeps_routed_apart(program.plan) ? Placement::routed_apart : Placement::segments);
-  const Rehearsed slab = rehearse(of_rank, routed, in_window, Placement::slab);
+      keeps_routed_apart(program.plan) ? TensorPlacement::routed_apart : TensorPlacement::segments);
+  const Rehearsed slab = rehearse(of_rank, routed, in_window, TensorPlacement::slab);
   return {.blocks = rest.blocks + slab.blocks,
           .rounding =
               rest.in_pages - rest.blocks + (slab.slab + kPage - 1) / kPage * kPage - slab.blocks,

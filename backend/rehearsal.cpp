@@ -38,7 +38,7 @@ class NoMemory final : public Memory {
 class Rehearsal final : public StepVisitor {
  public:
   Rehearsal(const StageProgram& stage, const RoutedCount& routed,
-            const std::function<bool(const Tensor&)>& counts, Placement placement)
+            const std::function<bool(const Tensor&)>& counts, TensorPlacement placement)
       : stage_(stage), routed_(routed), counts_(counts), placement_(placement) {
     for (std::size_t i = 0; i < stage.state.size(); ++i) {
       const TensorId id{static_cast<int>(i)};
@@ -91,7 +91,7 @@ class Rehearsal final : public StepVisitor {
   }
   // FNV-1a of the offsets and sizes.
   [[nodiscard]] Block block(std::int64_t bytes, bool routed = false) {
-    Block b = arena_.allocate(bytes, memory_, placement_ == Placement::routed_apart && routed);
+    Block b = arena_.allocate(bytes, memory_, placement_ == TensorPlacement::routed_apart && routed);
     for (const std::uint64_t value : {std::uint64_t{reinterpret_cast<std::uintptr_t>(b.data())},
                                       static_cast<std::uint64_t>(bytes)}) {
       for (unsigned shift = 0; shift < 64; shift += 8) {
@@ -112,10 +112,10 @@ class Rehearsal final : public StepVisitor {
   const StageProgram& stage_;
   const RoutedCount& routed_;
   const std::function<bool(const Tensor&)>& counts_;
-  const Placement placement_;
+  const TensorPlacement placement_;
   std::uint64_t layout_ = 0xcbf29ce484222325U;
   NoMemory memory_, other_;  // a slab is not the arena's own memory
-  Arena arena_{placement_ == Placement::slab ? other_ : memory_, false};
+  Arena arena_{placement_ == TensorPlacement::slab ? other_ : memory_, false};
   std::map<TensorId, Block> state_;
   std::map<InstanceKey, Block> activations_;
 };
@@ -123,7 +123,7 @@ class Rehearsal final : public StepVisitor {
 }  // namespace
 
 Rehearsed rehearse(const StageProgram& stage, const RoutedCount& routed,
-                   const std::function<bool(const Tensor&)>& counts, Placement placement) {
+                   const std::function<bool(const Tensor&)>& counts, TensorPlacement placement) {
   return Rehearsal(stage, routed, counts, placement).result();
 }
 

@@ -19,11 +19,11 @@ struct Rehearsed {
 
 // Where the executor's arena puts them: in its segments, these with routed tensors apart
 // (keeps_routed_apart), or in a Slab.
-enum class Placement : std::uint8_t { segments, routed_apart, slab };
+enum class TensorPlacement : std::uint8_t { segments, routed_apart, slab };
 
 // Of those tensors that `counts`; `routed` is asked for the sizes of routed ones among them.
 [[nodiscard]] Rehearsed rehearse(const StageProgram&, const RoutedCount& routed,
                                  const std::function<bool(const Tensor&)>& counts,
-                                 Placement = Placement::segments);
+                                 TensorPlacement = TensorPlacement::segments);
 
 }  // namespace pleat

@@ -95,7 +95,7 @@ std::vector<OpTotal> op_totals(const Program& program, const ClusterSpec& cluste
 }
 
 std::vector<PricedChange> price_changes(const Request& r, const StepEstimate& e, int threads) {
-  const std::vector<PlanChange> changes = single_changes(r.target, r.plan);
+  const std::vector<SingleChange> changes = single_changes(r.target, r.plan);
   std::vector<PricedChange> priced(changes.size());
   const Estimator price(r.target.model, r.target.workload, r.target.cluster, r.target.profile,
                         r.target.runtime);

@@ -28,7 +28,7 @@ struct OpTotal {
 };
 
 struct PricedChange {
-  PlanChange change;
+  SingleChange change;
   Seconds step, gain;                           // gain: shorter by
   std::int64_t peak_bytes = 0, more_bytes = 0;  // against the plan's
   bool fits = false;

@@ -31,7 +31,7 @@ class Changes {
  public:
   Changes(const Target& target, const Plan& plan) : target_(target), plan_(plan) {}
 
-  std::vector<PlanChange> run() {
+  std::vector<SingleChange> run() {
     degrees();
     pipeline();
     schedules();
@@ -303,12 +303,12 @@ class Changes {
 
   const Target& target_;
   const Plan& plan_;
-  std::vector<PlanChange> found_;
+  std::vector<SingleChange> found_;
 };
 
 }  // namespace
 
-std::vector<PlanChange> single_changes(const Target& target, const Plan& plan) {
+std::vector<SingleChange> single_changes(const Target& target, const Plan& plan) {
   return Changes(target, plan).run();
 }
 

@@ -10,7 +10,7 @@
 
 namespace pleat {
 
-struct PlanChange {
+struct SingleChange {
   std::string text;         // "micro-batch 1 -> 2"
   Plan plan;                // satisfies every named rule
   bool arithmetic = false;  // other number formats: the run is no longer the same training
@@ -21,6 +21,6 @@ struct PlanChange {
 // offload sets one module larger or smaller, whole-layer recompute, dispatcher, overlap, CUDA
 // graphs, sharding, number formats. Only what the rules allow and, for number formats, the GPU
 // computes in.
-[[nodiscard]] std::vector<PlanChange> single_changes(const Target&, const Plan&);
+[[nodiscard]] std::vector<SingleChange> single_changes(const Target&, const Plan&);
 
 }  // namespace pleat

@@ -159,10 +159,10 @@ void change_one_by_one(const ImproveOptions& o, const Estimator& price, const Jo
   Plan plan = job.plan;
   StepEstimate now = job.estimate;
   for (int n = 0; n < o.changes && seconds_since(begin) < kShareOfChanges * o.seconds; ++n) {
-    std::vector<PlanChange> changes = single_changes(job.target, plan);
-    if (!o.numerics) std::erase_if(changes, [](const PlanChange& c) { return c.arithmetic; });
+    std::vector<SingleChange> changes = single_changes(job.target, plan);
+    if (!o.numerics) std::erase_if(changes, [](const SingleChange& c) { return c.arithmetic; });
     if (read.keyed)
-      std::erase_if(changes, [&](const PlanChange& c) {
+      std::erase_if(changes, [&](const SingleChange& c) {
         return !read.keyed->can_say(document_of(job, c.plan));
       });
     std::vector<StepEstimate> priced(changes.size());

@@ -84,7 +84,7 @@ std::string answer_text(const PlanAnswer& answer, const Target& t, const SearchR
   facts.push_back({"certainty", {certificate(result, layout_gap)}});
   if (result.optimal && !all_certain(result)) {
     facts.push_back({"",
-                     {fmt::format("of the other plans listed better ones may be missing; "
+                     {fmt::format("plans that are better than #2 may be missing from the list; "
                                   "--certain {} proves that none is",
                                   result.best.size())}});
   }

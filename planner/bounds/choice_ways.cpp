@@ -24,8 +24,9 @@ ChoiceWays::ChoiceWays(const std::vector<MemoryChoice>& all) {
                                             .full = c.recompute.full,
                                             .layers = c.recompute.layers,
                                             .unit = c.recompute.unit}),
-                       index_in(offload, {.modules = bits_of(c.offload), .layers = c.offload_layers}), c.state,
-                       c.share, c.by_stage});
+                       index_in(offload,
+                                {.modules = bits_of(c.offload), .layers = c.offload_layers}),
+                       c.state, c.share, c.by_stage});
   }
 }
 

@@ -32,6 +32,7 @@ constexpr double kHopefulElsewhere = 1.04;
 constexpr int kMetOfField = 2;  // starts, for one field
 // Of a search.
 constexpr int kMostRounds = 48;
+constexpr int kMostRoundsOfNothing = 200;  // of one that found nothing in these
 constexpr std::int64_t kEstimatesOfAPrice = 7;  // of the budget; choices of stages count
 constexpr int kListed = 3;
 constexpr double kLeastSeconds = 1e-9;  // 0 is no limit
@@ -270,6 +271,12 @@ SearchResult FurtherSearches::search_with(SearchConfig config, const Candidate& 
   SearchResult found;
   try {
     found = search(problem_, config, &known_);
+    if (found.best.empty() && !found.optimal) {
+      config.max_rounds = kMostRoundsOfNothing;
+      const std::int64_t priced = found.priced;
+      found = search(problem_, config, &known_);
+      found.priced += priced;
+    }
   } catch (const ConfigError&) {
     return {};  // no valid plan
   }

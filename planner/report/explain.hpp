@@ -15,8 +15,8 @@
 
 namespace pleat {
 
-// Whether nothing is open: no plan of the space is faster, the best plan is one of them, and has the
-// best layout.
+// Whether nothing is open: no plan of the space is faster, the best plan is one of them, and it has
+// the best layout.
 [[nodiscard]] bool is_proven(const SearchResult&);
 // What the search proved, and what is open, in a line. `layout_gap`: how much of its step the best
 // plan may lose to another layout (layout_gap_of).

@@ -46,6 +46,10 @@ TEST(Architecture, TypesOfJsonValuesAreLookedAt) {
   EXPECT_EQ(to_text(check_json_access(kRoot)), "");
 }
 
+TEST(Architecture, ANameStandsForOneType) {
+  EXPECT_EQ(to_text(check_one_definition(kRoot)), "");
+}
+
 TEST(Architecture, EveryKnownBugHasItsTests) { EXPECT_EQ(to_text(check_bug_table(kRoot, 30)), ""); }
 
 }  // namespace

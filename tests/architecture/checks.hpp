@@ -38,6 +38,9 @@ inline constexpr int kMaxColumns = 100;
 // is a null pointer.
 [[nodiscard]] Findings check_json_access(const std::filesystem::path& root);
 
+// Outside of tests no two files define types of the same name in the same namespace.
+[[nodiscard]] Findings check_one_definition(const std::filesystem::path& root);
+
 // docs/KNOWN_BUGS.md has rows 1 to `bugs` in order, each with tests that exist.
 [[nodiscard]] Findings check_bug_table(const std::filesystem::path& root, int bugs);
 

@@ -26,6 +26,21 @@ TEST(BugTable, FindsRowsThatAreMissingAndTestsThatAre) {
             "docs/KNOWN_BUGS.md:3: names no test\ndocs/KNOWN_BUGS.md:0: no row for 4\n");
 }
 
+TEST(OneDefinition, FindsTwoTypesOfOneName) {
+  const FakeTree tree;
+  tree.write("core/a.hpp",
+             "namespace pleat {\n\nstruct Change {\n  int a;\n};\n\n}  // namespace pleat\n");
+  tree.write("core/other.hpp",
+             "namespace pleat {\nstruct Change;\nnamespace cli {\nstruct Change { int b; };\n"
+             "}  // namespace cli\nnamespace {\nclass Change final : B {\n};\n}  // namespace\n"
+             "struct Change::Part {\n};\n}  // namespace pleat\n");
+  EXPECT_EQ(to_text(check_one_definition(tree.root())), "");
+  tree.write("planner/b.hpp",
+             "namespace pleat {\nclass Change final : public B {\n};\n}  // namespace pleat\n");
+  EXPECT_EQ(to_text(check_one_definition(tree.root())),
+            "planner/b.hpp:2: pleat::Change is also a type of core/a.hpp\n");
+}
+
 TEST(LayerCheck, FindsAnIncludeThatPointsUp) {
   const FakeTree tree;
   tree.write("core/plan.hpp", "#pragma once\n");

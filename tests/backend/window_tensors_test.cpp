@@ -109,7 +109,7 @@ TEST(WindowTensors, LayoutIsANumberOfSizesAndOrder) {
     const WindowTensors chosen = chosen_of(program, stage);
     const Rehearsed step = rehearse(program.stages[static_cast<std::size_t>(stage)], {},
                                     [&](const Tensor& t) { return chosen.tensors.contains(&t); },
-                                    Placement::slab);
+                                    TensorPlacement::slab);
     EXPECT_GT(step.slab, 0);
     EXPECT_EQ(step.slab % 256, 0);
     EXPECT_GE(step.slab, step.blocks);

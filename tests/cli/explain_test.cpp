@@ -111,7 +111,7 @@ TEST(Explain, EveryChangeIsLegalAndOnTheSameGpus) {
     SCOPED_TRACE(c.name());
     const Request r = request_of(c);
     std::set<std::string> texts;
-    for (const PlanChange& change : single_changes(r.target, r.plan)) {
+    for (const SingleChange& change : single_changes(r.target, r.plan)) {
       EXPECT_TRUE(texts.insert(change.text).second) << change.text;
       EXPECT_FALSE(change.plan == r.plan) << change.text;
       EXPECT_EQ(change.plan.world(), r.target.gpus) << change.text;

@@ -52,8 +52,8 @@ inline const std::vector<KnownHole>& known_holes() {
       {"other chunks with offload and another layout", {"vpp", "cp_comm", "offload", "layout"},
        0.0002},
       {"a change that gains less than 0.01% is no step", {"overlap.delay_wgrad"}, 0.0001},
-      {"the effort for changes ends where the best plan of the space has all of the state on the CPU "
-       "(Llama-4-Scout on 8 B200)",
+      {"the effort for changes ends where the best plan of the space has all of the state on the "
+       "CPU (Llama-4-Scout on 8 B200)",
        {"overlap.expert_parallel", "recompute", "optimizer.state_offload"},
        0.013, true},
       {"searches with a share of the optimizer's state on the host end after a few rounds, and a "

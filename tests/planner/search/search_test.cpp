@@ -135,7 +135,8 @@ TEST(Search, ALimitBeforeAnyPlanStillGivesOne) {
   EXPECT_EQ(counted(late), late.enumerated);
 }
 
-// What a slow machine shows beforehand, because no plan has been found yet, is no part of the answer.
+// What a slow machine shows beforehand, because no plan has been found yet, is no part of the
+// answer.
 TEST(Search, WhatIsShownBeforehandChangesNothing) {
   for (const int rounds : {0, 3}) {
     SearchConfig config = small_search(8);
