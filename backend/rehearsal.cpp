@@ -91,7 +91,8 @@ class Rehearsal final : public StepVisitor {
   }
   // FNV-1a of the offsets and sizes.
   [[nodiscard]] Block block(std::int64_t bytes, bool routed = false) {
-    Block b = arena_.allocate(bytes, memory_, placement_ == TensorPlacement::routed_apart && routed);
+    const bool apart = placement_ == TensorPlacement::routed_apart && routed;
+    Block b = arena_.allocate(bytes, memory_, apart);
     for (const std::uint64_t value : {std::uint64_t{reinterpret_cast<std::uintptr_t>(b.data())},
                                       static_cast<std::uint64_t>(bytes)}) {
       for (unsigned shift = 0; shift < 64; shift += 8) {

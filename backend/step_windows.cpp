@@ -15,7 +15,8 @@ StepWindows::StepWindows(const Program& program, const RankContext& context, Dev
   const StageProgram& mine = program.stages[static_cast<std::size_t>(stage.value)];
   chosen_ = window_tensors(program.plan, stage, mine);
   const Rehearsed step = rehearse(
-      mine, {}, [&](const Tensor& t) { return chosen_.tensors.contains(&t); }, TensorPlacement::slab);
+      mine, {}, [&](const Tensor& t) { return chosen_.tensors.contains(&t); },
+      TensorPlacement::slab);
   if (step.slab == 0) return;
   layout_ = step.layout;
   slab_ = std::make_unique<Slab>(*memory_, step.slab, device.memory());

@@ -32,7 +32,8 @@ constexpr double kHopefulElsewhere = 1.04;
 constexpr int kMetOfField = 2;  // starts, for one field
 // Of a search.
 constexpr int kMostRounds = 48;
-constexpr int kMostRoundsOfNothing = 200;  // of one that found nothing in these
+// Of a search that found nothing in these. It then looks closer for good plans (fixed_search.cpp).
+constexpr int kMostRoundsOfNothing = 200;
 constexpr std::int64_t kEstimatesOfAPrice = 7;  // of the budget; choices of stages count
 constexpr int kListed = 3;
 constexpr double kLeastSeconds = 1e-9;  // 0 is no limit
@@ -271,7 +272,7 @@ SearchResult FurtherSearches::search_with(SearchConfig config, const Candidate& 
   SearchResult found;
   try {
     found = search(problem_, config, &known_);
-    if (found.best.empty() && !found.optimal) {
+    if (found.best.empty() && !found.optimal && !prices_.stopped(value(known))) {
       config.max_rounds = kMostRoundsOfNothing;
       const std::int64_t priced = found.priced;
       found = search(problem_, config, &known_);

@@ -84,6 +84,11 @@ std::vector<NotTried> not_tried(const ModelSpec& model, const ClusterSpec& clust
     list.push_back({fmt::format("dispatcher {}{}", name_of(other), far),
                     fmt::format(fmt::runtime(why), name_of(other))});
   }
+  const Pinned<int>& sms = config.pin<"dispatcher-sms">();  // 0: as measured
+  const bool as_measured = !sms || std::ranges::find(sms, 0) != sms.end();
+  if (megatron && as_measured && has_dispatcher(cluster, Dispatcher::hybridep)) {
+    list.push_back({"SMs of HybridEP", "one number was measured (--dispatcher-sms prices others)"});
+  }
   if (!has_narrow_rows(config)) {
     list.push_back({"fp8 dispatch and combine",
                     megatron
