@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "planner/layout/layout_polish.hpp"
+#include "planner/neighbours/list_anew.hpp"
 #include "planner/neighbours/neighbours.hpp"
 #include "planner/search/front_polish.hpp"
 #include "planner/search/search.hpp"
@@ -44,6 +45,27 @@ class Planning {
     answer_.result = search(problem_, first, &known_);
     polish_layouts(problem_, request_.search, answer_.result, &known_);
     try_neighbours(problem_, first, answer_.result, &known_);
+    const bool whole = answer_.result.optimal && !answer_.result.best.empty();
+    if (request_.goal == PlanGoal::throughput && request_.ranked > 0 && whole) rank_more();
+  }
+
+  // A search that is certain of more plans meets others on its way, and changes of these may end
+  // elsewhere. So the answer is found first, and then put into the longer list.
+  void rank_more() {
+    SearchResult& found = answer_.result;
+    SearchConfig config = rest_of_limits(request_.search, found.seconds, found.priced);
+    config.top = config.certain = request_.ranked;
+    SearchResult ranked = search(problem_, config, &known_);
+    if (!ranked.optimal) return;  // a limit
+    polish_layouts(problem_, config, ranked, &known_);
+    ranked.seconds += found.seconds;
+    ranked.priced += found.priced;
+    ranked.neighbours = std::move(found.neighbours);
+    const bool every = !found.best_of_layouts.empty() && found.best_of_layouts.front();
+    std::ranges::rotate(found.best, found.best.begin() + 1);
+    list_anew(problem_, config, std::move(found.best), every, ranked);
+    found = std::move(ranked);
+    answer_.search.top = answer_.search.certain = request_.ranked;
   }
 
   void choose_size() {

@@ -32,6 +32,9 @@ struct PlanRequest {
   double slack = 0.05;
   int fewest_gpus = 0;  // of time_to_train and cost; 0: a sixteenth
   bool front = false;   // also step time against memory, as far as the slack goes
+  // Of throughput: so many plans are listed, all of them certain, beside the best one, which is the
+  // same as without. 0: those of `search`.
+  int ranked = 0;
 };
 
 struct PlanAnswer {

@@ -59,12 +59,16 @@ PlanGoal goal_of(const ObjectiveOptions& o) {
 // More plans are ranked than shown where a recipe's place, a page or what would change the answer
 // asks for it, and all of them are certain then. Always so many that the neighbours of few shown
 // plans are those of many.
-void rank_plans(const FindPlanOptions& o, SearchConfig& c) {
+void rank_plans(const FindPlanOptions& o, PlanRequest& request) {
+  SearchConfig& c = request.search;
   c.top = std::max(o.search.top, SearchOptions{}.top);
   const bool place = !o.compare.empty() || !o.plan_file.empty() || !o.html_file.empty();
-  if (place) c.top = std::max(c.top, kRanked);
-  if (tells_sensitivity(o)) c.top = std::max(c.top, static_cast<int>(kPricedAgain));
-  if (place || tells_sensitivity(o)) c.certain = c.top;
+  if (!place && !tells_sensitivity(o)) return;
+  int ranked = c.top;
+  if (place) ranked = std::max(ranked, kRanked);
+  if (tells_sensitivity(o)) ranked = std::max(ranked, static_cast<int>(kPricedAgain));
+  if (request.goal == PlanGoal::throughput) request.ranked = ranked;
+  else c.top = c.certain = ranked;
 }
 
 PlanRequest request_of(const FindPlanOptions& o, const SearchConfig& asked,
@@ -74,7 +78,7 @@ PlanRequest request_of(const FindPlanOptions& o, const SearchConfig& asked,
                       .slack = o.objective.slack,
                       .fewest_gpus = o.objective.min_gpus,
                       .front = o.objective.pareto};
-  rank_plans(o, request.search);
+  rank_plans(o, request);
   request.search.progress = [hooks](const SearchProgress& p) {
     if (hooks.show) hooks.show(p);
     return hooks.goes_on();

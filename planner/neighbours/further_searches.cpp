@@ -30,9 +30,8 @@ constexpr double kHopefulPolished = 1.05;
 // Before layouts are polished, where the best plan's state is on the GPU.
 constexpr double kHopefulElsewhere = 1.04;
 constexpr int kMetOfField = 2;  // starts, for one field
-// Of a search.
-constexpr int kMostRounds = 48;
-// Of a search that found nothing in these. It then looks closer for good plans (fixed_search.cpp).
+// Of a search with state in host memory that found nothing in these. It then looks closer for good
+// plans (fixed_search.cpp).
 constexpr int kMostRoundsOfNothing = 200;
 constexpr std::int64_t kEstimatesOfAPrice = 7;  // of the budget; choices of stages count
 constexpr int kListed = 3;
@@ -231,7 +230,11 @@ std::vector<Candidate> FurtherSearches::with_state_in(StatePlace place, double s
   config.optimizer_offload = {};
   if (place == StatePlace::host) config.optimizer_offload = true;
   config.host_share = share;
-  return search_with(std::move(config), known, hopeful, kListed).best;
+  SearchResult found = search_with(config, known, hopeful, kListed);
+  if (found.best.empty() && !found.optimal && !own_degrees) {
+    found = search_with(std::move(config), known, hopeful, kListed, kMostRoundsOfNothing);
+  }
+  return found.best;
 }
 
 void FurtherSearches::in_order(std::vector<Candidate>& plans) const {
@@ -241,7 +244,7 @@ void FurtherSearches::in_order(std::vector<Candidate>& plans) const {
 // The plans of a search with the number formats of `known` that take at most so many times as long;
 // none if the space is empty. So many are certain to be the best, if its rounds are enough.
 SearchResult FurtherSearches::search_with(SearchConfig config, const Candidate& known,
-                                          double hopeful, int plans) {
+                                          double hopeful, int plans, int rounds) {
   if (prices_.stopped(value(known))) return {};
   if (config.time_limit > 0) {
     config.time_limit = std::max(kLeastSeconds, config.time_limit - prices_.seconds());
@@ -249,7 +252,7 @@ SearchResult FurtherSearches::search_with(SearchConfig config, const Candidate& 
   config.numerics = {numerics_of(known.plan)};
   config.free_numerics.clear();
   config.not_above = value(known) * hopeful;
-  config.max_rounds = kMostRounds;
+  config.max_rounds = rounds;
   config.tells_nearest = false;
   config.top = config.certain = plans;
   config.max_evaluations = config_.neighbours * kEstimatesOfAPrice;
@@ -272,12 +275,6 @@ SearchResult FurtherSearches::search_with(SearchConfig config, const Candidate& 
   SearchResult found;
   try {
     found = search(problem_, config, &known_);
-    if (found.best.empty() && !found.optimal && !prices_.stopped(value(known))) {
-      config.max_rounds = kMostRoundsOfNothing;
-      const std::int64_t priced = found.priced;
-      found = search(problem_, config, &known_);
-      found.priced += priced;
-    }
   } catch (const ConfigError&) {
     return {};  // no valid plan
   }

@@ -17,6 +17,8 @@ namespace pleat {
 
 class FurtherSearches {
  public:
+  static constexpr int kMostRounds = 48;  // of a search
+
   // The references must outlive it. Estimates are added to `result`, and taken off the limit of
   // `config`, of which `prices` has used some, too.
   FurtherSearches(const Problem&, SearchConfig& config, NeighbourPrices& prices,
@@ -49,7 +51,8 @@ class FurtherSearches {
   std::vector<Candidate> with_shares(StatePlace, const Candidate& best);
   std::vector<Candidate> with_state_in(StatePlace, double share, const Candidate& known,
                                        double hopeful, bool own_degrees);
-  SearchResult search_with(SearchConfig, const Candidate& known, double hopeful, int plans);
+  SearchResult search_with(SearchConfig, const Candidate& known, double hopeful, int plans,
+                           int rounds = kMostRounds);
   void in_order(std::vector<Candidate>&) const;
   [[nodiscard]] Seconds value(const Candidate&) const;
 

@@ -97,6 +97,26 @@ TEST(Plan, SizesShareTheLimitOfEstimates) {
   EXPECT_LE(half, whole / 2 + 3);  // each size is allowed one
 }
 
+// A longer list has the same best plan: what is asked beside the answer does not change it.
+TEST(Plan, MoreRankedPlansLeaveTheBestOne) {
+  const Problem problem = small_problem();
+  for (const int gpus : {4, 8}) {
+    PlanRequest request{.search = small_search(gpus)};
+    request.search.certain = 1;
+    const PlanAnswer brief = plan(problem, request);
+    request.ranked = 12;
+    const PlanAnswer whole = plan(problem, request);
+    EXPECT_EQ(whole.result.best.front().plan, brief.result.best.front().plan);
+    EXPECT_EQ(whole.result.neighbours->tried, brief.result.neighbours->tried);
+    EXPECT_EQ(whole.result.best.size(), 12U);
+    EXPECT_TRUE(whole.result.optimal);
+    EXPECT_EQ(whole.search.top, 12);
+    std::int64_t counted = static_cast<std::int64_t>(whole.result.best.size());
+    for (const auto& [rule, plans] : whole.result.rejected) counted += plans;
+    EXPECT_EQ(counted, whole.result.enumerated);
+  }
+}
+
 TEST(SearchResult, ThoseBeyondTheListCountAsSlower) {
   SearchResult result = search(small_problem(), small_search(8));
   const auto listed = static_cast<std::int64_t>(result.best.size());
