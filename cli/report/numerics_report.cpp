@@ -50,7 +50,7 @@ std::string heading(const NumericsAnswer& a) {
 std::string gain_text(const RecipeGain& g) {
   return wrapped(
       fmt::format("numerics: megatron-default; as published in {} ({}) the plans above would "
-                  "take {:.2f}x the time: --numerics recipe",
+                  "take {:.2f}x the time, others maybe less: --numerics recipe",
                   g.recipe.name, g.words, g.gain.ratio),
       2);
 }
