@@ -53,41 +53,25 @@ TEST(Workers, WakeUpAfterAPause) {
   EXPECT_EQ(sum, 20 * 4950);
 }
 
-TEST(Workers, EndTheRoundWhenTheCallersOwnWorkFails) {
-  Workers workers(2);
+// On another thread as when memory runs out: the caller hears of it, and the program goes on.
+TEST(Workers, EndTheRoundWhenWorkFails) {
   const auto caller = std::this_thread::get_id();
-  std::atomic<bool> failed{false};
-  const auto fails = [&](std::size_t) {
-    if (std::this_thread::get_id() != caller) {
-      while (!failed) std::this_thread::yield();
-    } else {
-      failed = true;
-      throw std::runtime_error("no");
-    }
-  };
-  EXPECT_THROW(workers.for_each(1000, fails), std::runtime_error);
-  std::atomic<int> calls{0};
-  workers.for_each(10, [&](std::size_t) { ++calls; });
-  EXPECT_EQ(calls, 10);
-}
-
-// As when memory runs out: the caller hears of it, and the program goes on.
-TEST(Workers, ThrowWhatAnotherThreadThrows) {
-  Workers workers(2);
-  const auto caller = std::this_thread::get_id();
-  std::atomic<bool> failed{false};
-  const auto fails = [&](std::size_t) {
-    if (std::this_thread::get_id() == caller) {
-      while (!failed) std::this_thread::yield();
-    } else {
-      failed = true;
-      throw std::runtime_error("no");
-    }
-  };
-  EXPECT_THROW(workers.for_each(1000, fails), std::runtime_error);
-  std::atomic<int> calls{0};
-  workers.for_each(10, [&](std::size_t) { ++calls; });
-  EXPECT_EQ(calls, 10);
+  for (const bool on_caller : {true, false}) {
+    Workers workers(2);
+    std::atomic<bool> failed{false};
+    const auto fails = [&](std::size_t) {
+      if ((std::this_thread::get_id() == caller) != on_caller) {
+        while (!failed) std::this_thread::yield();
+      } else {
+        failed = true;
+        throw std::runtime_error("no");
+      }
+    };
+    EXPECT_THROW(workers.for_each(1000, fails), std::runtime_error);
+    std::atomic<int> calls{0};
+    workers.for_each(10, [&](std::size_t) { ++calls; });
+    EXPECT_EQ(calls, 10);
+  }
 }
 
 }  // namespace
