@@ -91,9 +91,7 @@ std::string answer_text(const PlanAnswer& answer, const Target& t, const SearchR
   if (const std::string beside = neighbours_text(result); !beside.empty()) {
     facts.push_back({"", {beside}});
   }
-  const bool said = certificate(result) != certificate(result, layout_gap);
-  if (const std::string layouts = layout_certificate(result, layout_gap);
-      !said && !layouts.empty()) {
+  if (const std::string layouts = layout_certificate(result, layout_gap); !layouts.empty()) {
     facts.push_back({"", {layouts}});
   }
   for (Fact& fact : next_facts(t, best.plan, report.plan_file)) facts.push_back(std::move(fact));

@@ -134,11 +134,16 @@ bool is_beyond_the_space(const SearchResult& result) {
 // Of a plan that is better than all of the space.
 std::string found_beyond(const SearchResult& result) {
   const NeighboursTried& n = *result.neighbours;
+  const std::string of_space =
+      result.objective != Objective::step
+          ? proof(result) + " within its space"
+          : fmt::format("no plan of the space {} {:.2f} ms",
+                        result.robust ? "has a band that ends below" : "is faster than",
+                        n.best_before.base() * 1e3);
   return fmt::format(
-      "not proven: no plan of the space {} {:.2f} ms, and this one, found among {} changes beyond "
-      "the space, is {:.2f}% better{}",
-      result.robust ? "has a band that ends below" : "is faster than", n.best_before.base() * 1e3,
-      n.tried, 100 * n.gain, n.all ? "" : "; more changes were left when their limit came");
+      "not proven: {}, and this one, found among {} changes beyond the space, is {:.2f}% better{}",
+      of_space, n.tried, 100 * n.gain,
+      n.all ? "" : "; more changes were left when their limit came");
 }
 
 // At most so much, rounded up.
@@ -154,8 +159,7 @@ bool is_proven(const SearchResult& result) {
 
 std::string certificate(const SearchResult& result, double layout_gap) {
   if (result.optimal && result.best.empty()) return "proven: no plan of the space fits";
-  const bool of_step = result.objective == Objective::step;
-  if (result.optimal && of_step && is_beyond_the_space(result)) return found_beyond(result);
+  if (result.optimal && is_beyond_the_space(result)) return found_beyond(result);
   if (result.optimal && layout_gap > 0) {
     return fmt::format("proven but for layouts: {} under the model; with its layers laid out "
                        "otherwise the best could be at most {:.1f}% faster",
@@ -192,7 +196,7 @@ std::string neighbours_text(const SearchResult& result) {
                                           d.to.empty() ? "even" : d.to)
                             : "other " + d.path);
   }
-  if (result.optimal && result.objective == Objective::step) {  // the certificate has the figures
+  if (result.optimal) {  // the certificate has the figures
     return fmt::format("what was changed of the best plan of the space: {}",
                        fmt::join(changes, ", "));
   }
@@ -213,6 +217,7 @@ double layout_gap_of(const SearchResult& result, const Problem& problem,
 std::string layout_certificate(const SearchResult& result, double layout_gap) {
   if (result.best.empty() || result.best.front().plan.attention.pp == 1) return {};
   if (layout_gap > 0) {
+    if (result.optimal && !is_beyond_the_space(result)) return {};  // the certificate says it
     return fmt::format("layout of #1: within {:.1f}% of what any contiguous one could reach",
                        percent_up(layout_gap));
   }

@@ -30,7 +30,7 @@ namespace pleat {
 // How much of its step the best plan may lose to another layout, which the search does not cover: 0
 // where there is no choice, or none that is better.
 [[nodiscard]] double layout_gap_of(const SearchResult&, const Problem&, const SearchConfig&);
-// The same as a line without its end. Empty where there is no choice.
+// The same as a line without its end. Empty where there is no choice, or the certificate says it.
 [[nodiscard]] std::string layout_certificate(const SearchResult&, double layout_gap);
 
 // The whole as JSON. `changes`: what would make a plan fit, where nothing does. The time that the

@@ -90,6 +90,7 @@ TEST(Certificate, SaysWhatIsOpen) {
   EXPECT_EQ(certificate(r, 0.0332),
             "proven but for layouts: no plan of the space is faster under the model; with its "
             "layers laid out otherwise the best could be at most 3.4% faster");
+  EXPECT_EQ(layout_certificate(r, 0.0332), "");
   r.best_of_layouts = {true};
   EXPECT_TRUE(is_proven(r));
 
@@ -106,6 +107,13 @@ TEST(Certificate, SaysWhatIsOpen) {
             "120 changes beyond the space, is 20.00% better; more changes were left when their "
             "limit came");
   EXPECT_EQ(neighbours_text(r), "what was changed of the best plan of the space: vpp 4 -> 2");
+  EXPECT_EQ(layout_certificate(r, 0.0332),
+            "layout of #1: within 3.4% of what any contiguous one could reach");
+  r.objective = Objective::gpu_time;
+  EXPECT_EQ(certificate(r),
+            "not proven: no plan on any of the sizes takes fewer GPU-hours within its space, and "
+            "this one, found among 120 changes beyond the space, is 20.00% better; more changes "
+            "were left when their limit came");
 }
 
 TEST(Shortfall, ChangesFitAndTheMissingMemoryIsTold) {
