@@ -67,7 +67,7 @@ void TensorCollector::add(const StageProgram& stage, const WeightRank& rank,
             continue;
           }
           add_part("weight", {mine.weights.at(slot.bucket), begin}, p, result_.weights);
-          if (gradients == mine.gradients.end()) continue;
+          if (gradients == mine.gradients.end() || p.copy) continue;
           add_part("gradient", {gradients->second, begin}, p, result_.gradients);
         }
       }

@@ -74,8 +74,13 @@ std::vector<NamedPart> named_parts(const LayerProgram& layer, const LayerInstanc
   const std::string name = base.starts_with(group) ? base.substr(group.size()) : base;
   for (std::int64_t e = 0; e < local; ++e) {
     NamedPart& p = parts[static_cast<std::size_t>(e)];
-    p.name = whole_name(layer, number,
-                        fmt::format("{}{}.{}", group, rank.ep * local + e, name));
+    std::int64_t expert = rank.ep * local + e;
+    if (!instance.experts.empty()) {
+      const ExpertSlots& slots = instance.experts[static_cast<std::size_t>(tensor.of_layer)];
+      p.copy = slots.is_copy(expert);
+      expert = slots.expert_of(expert);
+    }
+    p.name = whole_name(layer, number, fmt::format("{}{}.{}", group, expert, name));
     p.offset = e * each;
   }
   return parts;

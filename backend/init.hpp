@@ -21,6 +21,7 @@ struct NamedPart {
   std::int64_t offset = 0, elements = 0;  // within the rank's weight
   std::int64_t whole = 0;                 // elements of the whole tensor
   std::vector<WeightRun> runs;                  // from `offset` to the whole; the rest is padding
+  bool copy = false;  // of an expert whose home is elsewhere: its state does not count
 };
 // Which part of the weights a rank holds.
 struct WeightRank {

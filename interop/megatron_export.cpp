@@ -261,6 +261,8 @@ std::vector<FieldRule> make_megatron_fields() {
        },
        nullptr},
       {"plan.expert.edp", nullptr, "world size over ETP, EP and PP"},
+      {"plan.expert.placement", nullptr, "in_order, anything else is refused"},
+      {"plan.expert.redundant", nullptr, "0: copies need experts placed by load"},
       {"plan.vpp", write_megatron_vpp, nullptr},
       {"plan.schedule", nullptr, "1f1b, anything else is refused"},
       {"plan.microbatch_group", write_group, nullptr},

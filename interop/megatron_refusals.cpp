@@ -199,6 +199,9 @@ std::vector<Refusal> make_megatron_refusals() {
          return c.plan().overlap.gather_beside_step &&
                 c.plan().optimizer.kind == OptimizerKind::muon;
        }},
+      {"plan.expert.placement", "experts are in order of their numbers", "in_order",
+       "core/transformer/moe/moe_layer.py",
+       [](C c) { return c.plan().expert.placement != ExpertPlacement::in_order; }},
       {"plan.overlap.tile_level", "no exchange is inside a grouped product",
        "false, or overlap.expert_parallel", "core/transformer/moe/experts.py",
        [](C c) { return c.plan().overlap.tile_level; }},

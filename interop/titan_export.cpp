@@ -141,6 +141,8 @@ std::vector<FieldRule> make_titan_fields() {
        },
        nullptr},
       {"plan.expert.edp", nullptr, "dp_shard CP TP = EDP EP"},
+      {"plan.expert.placement", nullptr, "in_order, anything else is refused"},
+      {"plan.expert.redundant", nullptr, "0: copies need experts placed by load"},
       {"plan.vpp", write_titan_vpp, nullptr},
       {"plan.schedule", nullptr, "pipeline_parallel_schedule, beside the degree"},
       {"plan.microbatch_group",

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/layer_rows.hpp"
 
+#include "core/plan/expert_slots.hpp"
 #include "core/program/program.hpp"
 #include "core/spec/expert_load.hpp"
 
@@ -9,19 +10,18 @@ namespace pleat {
 
 LayerRows::LayerRows(const ModelSpec& model, const WorkloadSpec& w, const Plan& plan) {
   if (!model.moe) return;
-  const int ranks = plan.expert.ep;
   const auto rows = [&](double over_mean) {
     return balanced_routed_tokens(model, w, plan, over_mean);
   };
-  alike_.routed = rows(rank_imbalance(w, *model.moe, -1, ranks));
+  alike_.routed = rows(rank_imbalance(w, *model.moe, -1, plan.expert));
   const PagedStash& stash = plan.paged_stash;
   if (stash.buffer > 0) {
     alike_.room = rows(stash.capacity);
     alike_.stashed = rows(stash.buffer);
   }
   if (w.routing != Routing::natural) return;
-  for (int i = 0; i < static_cast<int>(w.expert_loads.size()); ++i) {
-    of_loads_.push_back(rows(rank_imbalance(w, *model.moe, i, ranks)));
+  for (const double factor : rank_imbalances(w, *model.moe, plan.expert)) {
+    of_loads_.push_back(rows(factor));
   }
 }
 
@@ -44,7 +44,7 @@ std::optional<BusiestRanks> busiest_ranks(const ModelSpec& model, const Workload
   for (std::int64_t l = 0; l < model.layers; ++l) {
     if (!model.is_moe(l)) continue;
     const int loads = loads_of_layer(w, model, static_cast<int>(l));
-    const double factor = rank_imbalance(w, *model.moe, loads, plan.expert.ep);
+    const double factor = rank_imbalance(w, *model.moe, loads, plan.expert);
     if (layers == 0 || factor > busiest.most) busiest = {.most = factor, .layer = l};
     sum += factor;
     ++layers;

@@ -44,6 +44,7 @@ std::vector<KeptTensor> kept_state(Executor& executor, Kept which) {
         const WeightSlot& slot = instance.slots[w];
         if (!seen.insert({slot.bucket, slot.offset}).second) continue;
         for (const NamedPart& part : named_parts(layer, instance, weight, rank)) {
+          if (which == Kept::saved_here && part.copy) continue;
           std::map<std::string, KeptTensor> found;  // by kind
           for (const StateRange& range : ranges) {
             if (range.bucket != static_cast<std::size_t>(slot.bucket)) continue;

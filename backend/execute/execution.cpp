@@ -23,6 +23,7 @@ Execution::Execution(const Program& compiled, const TrainConfig& settings, const
       scratch(computes, settings.poison),
       device_load(computes, scratch, compiled.model.layers + 1 + compiled.model.mtp_layers,
                   compiled.model.moe ? compiled.model.moe->experts : 0),
+      placed(stage, computes, scratch),
       rows(compiled, stage, rank, computes),
       shards(compiled, stage, rank),
       narrow(stage, store),

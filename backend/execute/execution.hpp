@@ -11,6 +11,7 @@
 #include "backend/execute/device_load.hpp"
 #include "backend/execute/device_scratch.hpp"
 #include "backend/execute/narrow_weights.hpp"
+#include "backend/execute/placed_experts.hpp"
 #include "backend/execute/routed_rows.hpp"
 #include "backend/execute/step_record.hpp"
 #include "backend/rank_context.hpp"
@@ -43,6 +44,7 @@ struct Execution {
   TensorStore store;
   DeviceScratch scratch;
   DeviceLoad device_load;
+  PlacedExperts placed;  // tables of where experts are
 
   // What the host knows of them.
   RoutedRows rows;            // counts that routing decides

@@ -96,7 +96,11 @@ void learn_counts(const Call& c, Execution& run) {
   if (c.op.attr.padded) return;
   if (stay_on_device(c, run)) return run.rows.set_all_kept(c, c.in[0].elements());
   const Counts counts = run.rows.counts_on_host(c, c.op.out[0], c.out[0]);
-  if (std::ssize(counts) == c.op.attr.experts) run.step.load.add(layer_of_result(c).value, counts);
+  if (std::ssize(counts) == c.op.attr.experts) {
+    const int layer = layer_of_result(c).value;
+    const ExpertSlots* const slots = run.placed.slots_of(layer);
+    run.step.load.add(layer, slots == nullptr ? counts : Counts(counts_of_experts(*slots, counts)));
+  }
   run.rows.set_kept(c, counts);
 }
 

@@ -17,6 +17,7 @@
 #include "backend/execute/main_params.hpp"
 #include "backend/execute/not_executed.hpp"
 #include "backend/execute/optimizers.hpp"
+#include "backend/execute/placed_experts.hpp"
 #include "backend/execute/products.hpp"
 #include "backend/execute/quantization.hpp"
 #include "backend/execute/router.hpp"
@@ -148,6 +149,7 @@ OpEntry make_entry(OpKind kind) {
               .hosts_rows = padded_counts_of_kept,
               .fill = fill_capacity,
               .repeats = always};
+    case OpKind::place_experts: return {.run = place_experts, .repeats = always};
     case OpKind::expert_counts:
       return {.run = expert_counts,
               .learn = learn_counts,
@@ -195,6 +197,8 @@ OpEntry make_entry(OpKind kind) {
     case OpKind::reduce_bucket: return {.run = reduce_bucket};
     case OpKind::all_reduce_bucket: return {.run = all_reduce_bucket};
     case OpKind::all_reduce_replicated: return {.run = all_reduce_replicated};
+    case OpKind::sum_expert_copies: return {.run = sum_expert_copies};
+    case OpKind::spread_experts: return {.run = spread_experts};
     // --- host memory
     case OpKind::offload: return {.run = offload};
     case OpKind::reload: return {.run = reload};

@@ -100,7 +100,8 @@ void RoutedRows::set_padded(const Call& c) {
 
 std::int64_t RoutedRows::rows_of_peer(Counts all, int peer) const {
   const ExpertMapping& grid = program_.plan.expert;
-  const std::int64_t experts = program_.model.moe->experts, local = experts / grid.ep;
+  const std::int64_t experts = grid.slots(program_.model.moe->experts);
+  const std::int64_t local = grid.local(program_.model.moe->experts);
   std::int64_t rows = 0;
   for (std::int64_t source = 0; source < grid.ep; ++source) {
     const std::int32_t* counts = all.data() + (source * grid.etp + peer) * experts;

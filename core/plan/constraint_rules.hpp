@@ -22,6 +22,7 @@ void append_stage_rules(std::vector<Constraint>&);     // what single stages rec
 void append_memory_rules(std::vector<Constraint>&);    // optimizer, stash, packing
 void append_exchange_rules(std::vector<Constraint>&);  // tp and shared overlap, cp, capacity
 void append_data_rules(std::vector<Constraint>&);      // shard groups, narrow exchanges
+void append_placement_rules(std::vector<Constraint>&);  // experts placed by load, copies
 
 [[nodiscard]] bool degrees_positive(const PlanContext&);
 

@@ -28,6 +28,7 @@ const std::vector<Constraint>& constraints() {
     rules::append_memory_rules(all);
     rules::append_exchange_rules(all);
     rules::append_data_rules(all);
+    rules::append_placement_rules(all);
     return all;
   }();
   return list;

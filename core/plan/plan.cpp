@@ -18,6 +18,7 @@ std::string name_of(CudaGraph g) { return std::string(word_of(g)); }
 std::string name_of(CpComm c) { return std::string(word_of(c)); }
 std::string name_of(PipelineSchedule s) { return std::string(word_of(s)); }
 std::string name_of(OptimizerKind k) { return std::string(word_of(k)); }
+std::string name_of(ExpertPlacement p) { return std::string(word_of(p)); }
 std::string name_of(Offload o) { return std::string(word_of(o)); }
 std::string name_of(Module m) { return std::string(word_of(m)); }
 
@@ -122,6 +123,8 @@ std::vector<PlanPart> plan_parts(const Plan& plan) {
   degree(experts, "ETP", e.etp);
   degree(experts, "EP", e.ep);
   degree(experts, "EDP", e.edp);
+  list.add_if(e.placement != ExpertPlacement::in_order, experts, name_of(e.placement));
+  if (e.redundant > 0) degree(experts, "redundant", e.redundant);
   degree(batch, "mbs", plan.micro_batch);
   list.add(formats, name_of(plan.precision));
   list.add(memory, name_of(plan.sharding));

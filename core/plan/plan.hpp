@@ -25,9 +25,23 @@ struct AttentionMapping {
   bool operator==(const AttentionMapping&) const = default;
 };
 
+// Which rank of an expert-parallel group has which experts. in_order: rank r the r-th run of them.
+// by_load: layer by layer, so that ranks have alike many tokens (core/plan/expert_slots.hpp).
+enum class ExpertPlacement : std::uint8_t { in_order, by_load };
+
 struct ExpertMapping {
   int etp = 1, ep = 1, edp = 1;  // pp is the attention grid's
+  ExpertPlacement placement = ExpertPlacement::in_order;
+  int redundant = 0;  // further experts of each rank of ep in each layer: copies of busy ones
   bool operator==(const ExpertMapping&) const = default;
+
+  // Experts of a layer that a rank holds, and all ranks of ep, copies included, of so many.
+  [[nodiscard]] constexpr std::int64_t local(std::int64_t experts) const {
+    return experts / ep + redundant;
+  }
+  [[nodiscard]] constexpr std::int64_t slots(std::int64_t experts) const {
+    return local(experts) * ep;
+  }
 };
 
 // fp8: one scale per tensor, from the current amax; fp8_delayed: from past ones; fp8_block: 1x128
@@ -217,6 +231,7 @@ struct Plan {
 [[nodiscard]] std::string name_of(Offload);
 [[nodiscard]] std::string name_of(Module);
 [[nodiscard]] std::string name_of(OptimizerKind);
+[[nodiscard]] std::string name_of(ExpertPlacement);
 
 // "TP1 CP1 DP128 PP2 VPP8 | ETP1 EP32 EDP4 | mbs1 mxfp8 …": one line for tables.
 [[nodiscard]] std::string summary(const Plan&);

@@ -120,12 +120,10 @@ template <std::size_t I>
 void read_field(ObjectReader& r, Plan& plan) {
   constexpr const auto& field = kPlanField<I>;
   using Field = std::remove_cvref_t<decltype(field)>;
-  using Owner = typename Field::Owner;
   const std::string key(field.key());
   if constexpr (std::is_same_v<typename Field::Value, std::vector<StageOverride>>) {
     read_stages(r, plan);
-  } else if constexpr (std::is_same_v<Owner, AttentionMapping> ||
-                       std::is_same_v<Owner, ExpertMapping>) {
+  } else if constexpr (field.parts.has(MemoPart::places)) {
     field.in(plan) = static_cast<int>(r.integer(key, field.domain));
   } else {
     read_value(r, key, field.domain, field.in(plan));

@@ -67,6 +67,25 @@ inline constexpr std::tuple kPlanFields{
                                                   .domain = kDegree,
                                                   .parts = MemoPart::places | MemoPart::records,
                                                   .chosen_by = ChosenBy::gpus},
+    PlanField<&Plan::expert, &ExpertMapping::placement>{
+        .path = "expert.placement",
+        .parts = MemoPart::moe_layers,
+        .chosen_by = ChosenBy::search,
+        .typed = {"expert-placement",
+                  "Which rank has which experts: in_order, or by_load, so that ranks have alike many "
+                  "tokens by the loads of --routing FILE"},
+        .pinned = {"Only these placements of experts, commas between: in_order and by_load"}},
+    PlanField<&Plan::expert, &ExpertMapping::redundant>{
+        .path = "expert.redundant",
+        .domain = kDegreeOrNone,
+        .parts = MemoPart::moe_layers,
+        .chosen_by = ChosenBy::search,
+        .typed = {"redundant-experts",
+                  "With --expert-placement by_load: copies of busy experts on each expert-parallel "
+                  "rank"},
+        .pinned = {.help = "With experts placed by load: only so many copies of busy ones on each "
+                           "rank (default: 0,1,2,4): 0,1 or 0..4",
+                   .least = 0}},
     PlanField<&Plan::vpp>{
         .path = "vpp",
         .domain = kDegree,

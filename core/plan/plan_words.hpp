@@ -79,6 +79,13 @@ namespace pleat {
   }
   return {};
 }
+[[nodiscard]] constexpr std::string_view word_of(ExpertPlacement p) {
+  switch (p) {
+    case ExpertPlacement::in_order: return "in_order";
+    case ExpertPlacement::by_load: return "by_load";
+  }
+  return {};
+}
 [[nodiscard]] constexpr std::string_view word_of(Offload o) {
   switch (o) {
     case Offload::attn_norm: return "attn_norm";

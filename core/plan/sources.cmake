@@ -10,6 +10,7 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/layout_text.cpp
   ${CMAKE_CURRENT_LIST_DIR}/layout.cpp
   ${CMAKE_CURRENT_LIST_DIR}/rank_map.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/expert_slots.cpp
   ${CMAKE_CURRENT_LIST_DIR}/constraints.cpp
   ${CMAKE_CURRENT_LIST_DIR}/grid_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/model_rules.cpp
@@ -21,6 +22,7 @@ target_sources(pleat_core PRIVATE
   ${CMAKE_CURRENT_LIST_DIR}/stage_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/exchange_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/data_rules.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/placement_rules.cpp
   ${CMAKE_CURRENT_LIST_DIR}/executed_formats.cpp
   ${CMAKE_CURRENT_LIST_DIR}/predicted_only.cpp
   ${CMAKE_CURRENT_LIST_DIR}/schedule_rules.cpp

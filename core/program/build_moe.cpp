@@ -27,7 +27,7 @@ TensorId exchange(LayerBuilder& b, const std::string& name, Module module, Tenso
   auto shape = [beside_rows](Op& op, const LocalShape& s) {
     op.group = Group::ep;
     if (beside_rows) op.attr.passes = 0;
-    set_router(op, s);
+    set_slots(op, s);
   };
   const TensorId y = b.activation(name, dims, dtype);
   shape(b.push(there, name, module, {x, all_counts}, {y}), b.shape());
@@ -45,12 +45,12 @@ TensorId exchange(LayerBuilder& b, const std::string& name, Module module, Tenso
 TensorId reorder(LayerBuilder& b, const std::string& name, Module module, TensorId x,
                  std::vector<Dim> dims, DType dtype, TensorId all_counts, bool sort) {
   const TensorId y = b.activation(name, dims, dtype);
-  set_router(b.push(sort ? OpKind::sort_chunks : OpKind::unsort_chunks, name, module,
+  set_slots(b.push(sort ? OpKind::sort_chunks : OpKind::unsort_chunks, name, module,
                     {x, all_counts}, {y}), b.shape());
   b.on_backward([=, &b] {
     const TensorId dy = b.gradient(y);
     const TensorId dx = b.new_gradient(x);
-    set_router(b.push_backward(sort ? OpKind::unsort_chunks : OpKind::sort_chunks, name + ".bwd",
+    set_slots(b.push_backward(sort ? OpKind::unsort_chunks : OpKind::sort_chunks, name + ".bwd",
                                module, Phase::backward, {dy, all_counts}, {dx}), b.shape());
   });
   return y;
@@ -69,7 +69,7 @@ TensorId etp_exchange(LayerBuilder& b, const std::string& name, Module module, T
   };
   const auto shape = [](Op& op, const LocalShape& s) {
     op.group = Group::etp;
-    set_router(op, s);
+    set_slots(op, s);
   };
   const TensorId y = b.activation(name, dims, dtype);
   shape(b.push(there, name, module, operands(x), {y}), b.shape());
@@ -149,7 +149,7 @@ TensorId from_latent(LayerBuilder& b, TensorId merged) {
 TensorId experts(LayerBuilder& b, TensorId rows, TensorId probs, TensorId counts, Dim n) {
   const LocalShape& s = b.shape();
   const MoeSpec& moe = *s.model.moe;
-  const std::int64_t local = moe.experts / s.ep;
+  const std::int64_t local = s.local_experts;
   const std::int64_t f = moe.ffn / s.etp, f1 = s.model.gated_mlp ? 2 * f : f;
   const std::int64_t width = routed_width(s.model);
   const auto bias = [&](const std::string& name, std::int64_t columns, bool replicated) {
@@ -213,7 +213,7 @@ Rows permute(LayerBuilder& b, TensorId sent_from, const Routed& r, std::int64_t 
   const TensorId probs = b.activation("permuted.probs", {sent}, DType::fp32);
   const TensorId row_map =
       b.activation("row_map", {{tokens * s.model.moe->top_k}}, DType::i32);
-  set_router(b.push(OpKind::permute, "permute", Module::dispatch,
+  set_slots(b.push(OpKind::permute, "permute", Module::dispatch,
                     {sent_from, r.probs, r.experts, r.counts}, {rows, probs, row_map}), s);
   b.on_backward([=, &b] {
     const TensorId drows = b.gradient(rows);
@@ -223,7 +223,7 @@ Rows permute(LayerBuilder& b, TensorId sent_from, const Routed& r, std::int64_t 
     Op& op = b.push_backward(OpKind::permute_bwd, "permute.bwd", Module::dispatch, Phase::backward,
                              {drows, dprows, row_map}, {dx, dprobs});
     op.attr.accumulate = accumulate;
-    set_router(op, b.shape());
+    set_slots(op, b.shape());
   });
   return {rows, probs, row_map};
 }
@@ -232,11 +232,11 @@ Rows permute(LayerBuilder& b, TensorId sent_from, const Routed& r, std::int64_t 
 TensorId unpermute(LayerBuilder& b, TensorId y, TensorId row_map, Dim tokens, Dim h) {
   const LocalShape& s = b.shape();
   const TensorId merged = b.activation("unpermute", {tokens, h}, s.act);
-  set_router(b.push(OpKind::unpermute, "unpermute", Module::combine, {y, row_map}, {merged}), s);
+  set_slots(b.push(OpKind::unpermute, "unpermute", Module::combine, {y, row_map}, {merged}), s);
   b.on_backward([=, &b] {
     const TensorId dy = b.gradient(merged);
     const TensorId dx = b.new_gradient(y);
-    set_router(b.push_backward(OpKind::unpermute_bwd, "unpermute.bwd", Module::combine,
+    set_slots(b.push_backward(OpKind::unpermute_bwd, "unpermute.bwd", Module::combine,
                                Phase::backward, {dy, row_map}, {dx}), b.shape());
   });
   return merged;
@@ -284,7 +284,7 @@ TensorId build_moe(LayerBuilder& b, TensorId x) {
   const bool gathers_tokens = s.ep > 1 && traits_of(s.plan.dispatcher).gathers_tokens;
   const bool takes_tokens = s.ep > 1 && is_fused(s.plan.dispatcher);
   const Dim copies{s.T * moe.top_k, s.capacity > 0 ? Symbol::kept : Symbol::one};
-  const Dim sent = s.padded ? Dim{moe.experts * s.capacity} : copies;
+  const Dim sent = s.padded ? Dim{s.slots * s.capacity} : copies;
   const Dim received = s.ep == 1 || s.padded ? sent : Dim{1, Symbol::routed};
   const bool known = received.symbol == Symbol::one;
   const Dim computed = s.etp == 1 && !gathers_tokens ? received

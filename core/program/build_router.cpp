@@ -9,13 +9,18 @@ namespace pleat {
 void set_router(Op& op, const LocalShape& s) {
   const MoeSpec& moe = *s.model.moe;
   op.attr.experts = moe.experts;
-  op.attr.local_experts = moe.experts / s.ep;
+  op.attr.local_experts = s.local_experts;
   op.attr.top_k = moe.top_k;
   op.attr.capacity = s.capacity;
   op.attr.padded = s.padded;
   op.attr.groups = moe.groups;
   op.attr.top_groups = moe.top_groups;
   op.attr.scale = moe.scaling_factor;
+}
+
+void set_slots(Op& op, const LocalShape& s) {
+  set_router(op, s);
+  op.attr.experts = s.slots;
 }
 
 namespace {
@@ -64,30 +69,38 @@ void count_load(LayerBuilder& b, TensorId experts) {
 // their capacity need no exchange.
 void count_rows(LayerBuilder& b, Routed& r) {
   const LocalShape& s = b.shape();
-  const std::int64_t experts = s.model.moe->experts;
+  const MoeSpec& moe = *s.model.moe;
   const int ranks = s.ep * s.etp;
-  TensorId copies = r.experts;
-  r.counts = b.activation("counts", {{experts}}, DType::i32);
+  const bool placed = s.plan.expert.placement == ExpertPlacement::by_load;
   if (s.capacity > 0) {
-    r.experts = b.activation("kept", {{s.T}, {s.model.moe->top_k}}, DType::i32);
+    const TensorId copies = r.experts;
+    r.counts = b.activation(placed ? "drop.counts" : "counts", {{moe.experts}}, DType::i32);
+    r.experts = b.activation("kept", {{s.T}, {moe.top_k}}, DType::i32);
     set_router(b.push(OpKind::drop_tokens, "drop", Module::router, {r.probs, copies},
                       {r.experts, r.counts}), s);
-  } else {
-    set_router(b.push(OpKind::expert_counts, "counts", Module::router, {copies}, {r.counts}), s);
+  }
+  if (placed) {
+    const TensorId experts = r.experts;
+    r.experts = b.activation("slots", {{s.T}, {moe.top_k}}, DType::i32);
+    set_slots(b.push(OpKind::place_experts, "slots", Module::router, {experts}, {r.experts}), s);
+  }
+  if (placed || s.capacity == 0) {
+    r.counts = b.activation("counts", {{s.slots}}, DType::i32);
+    set_slots(b.push(OpKind::expert_counts, "counts", Module::router, {r.experts}, {r.counts}), s);
   }
   r.all_counts = r.group_counts = r.counts;
   if (ranks == 1) return;
-  r.all_counts = b.activation("all_counts", {{ranks}, {experts}}, DType::i32);
+  r.all_counts = b.activation("all_counts", {{ranks}, {s.slots}}, DType::i32);
   if (s.padded) {
-    set_router(b.push(OpKind::expert_counts, "all_counts", Module::router, {r.experts},
-                      {r.all_counts}), s);
+    set_slots(b.push(OpKind::expert_counts, "all_counts", Module::router, {r.experts},
+                     {r.all_counts}), s);
     return;
   }
   Op& exchange =
       b.push(OpKind::gather_counts, "all_counts", Module::router, {r.counts}, {r.all_counts});
   exchange.group = s.etp > 1 ? Group::etp_ep : Group::ep;
   exchange.host_sync = true;
-  set_router(exchange, s);
+  set_slots(exchange, s);
 }
 
 }  // namespace
@@ -95,7 +108,6 @@ void count_rows(LayerBuilder& b, Routed& r) {
 Routed route(LayerBuilder& b, TensorId normed) {
   const LocalShape& s = b.shape();
   const MoeSpec& moe = *s.model.moe;
-  const std::int64_t local = moe.experts / s.ep;
   const TensorId w = b.weight("router", {{moe.experts}, {s.model.hidden}}, Bucket::dense, true);
   LayerBuilder::GemmOptions options;
   if (moe.router_bias)
@@ -120,8 +132,8 @@ Routed route(LayerBuilder& b, TensorId normed) {
   });
   count_rows(b, r);
   if (s.ep * s.etp == 1) return r;
-  r.group_counts = b.activation("group_counts", {{local}}, DType::i32);
-  set_router(b.push(OpKind::local_counts, "group_counts", Module::router, {r.all_counts},
+  r.group_counts = b.activation("group_counts", {{s.local_experts}}, DType::i32);
+  set_slots(b.push(OpKind::local_counts, "group_counts", Module::router, {r.all_counts},
                     {r.group_counts}), s);
   return r;
 }

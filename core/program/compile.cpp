@@ -45,6 +45,22 @@ struct StageSource {
   std::map<LayerVariant, SharedLayer> known;
 };
 
+// Which experts the ranks of ep have in each layer.
+void place_experts_of(StageProgram& stage, const Program& program) {
+  if (program.plan.expert.placement == ExpertPlacement::in_order) return;
+  for (ChunkProgram& chunk : stage.chunks) {
+    for (LayerInstance& instance : chunk.instances) {
+      const LayerProgram& layer = stage.program(instance);
+      const bool decoder = layer.kind == LayerKind::dense || layer.kind == LayerKind::moe;
+      if (!decoder && layer.kind != LayerKind::mtp) continue;
+      for (int i = 0; i < layer.layers; ++i) {
+        instance.experts.push_back(slots_of_layer(program.model, program.workload,
+                                                  program.plan.expert, instance.layer.value + i));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 StageProgram assemble_stage(const ModelSpec& model, const Plan& plan, Runtime runtime,
@@ -82,6 +98,7 @@ Program compile(const ModelSpec& model, const WorkloadSpec& workload, const Plan
         model, source->plan, runtime, id, source->stages[id.index()],
         [&](const LayerVariant& variant) { return source->layer(runtime, variant); }));
     program.stages.back().order = pipeline_order(schedule_of(plan, workload), id);
+    place_experts_of(program.stages.back(), program);
   }
   return program;
 }

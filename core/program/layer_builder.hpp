@@ -25,6 +25,7 @@ struct LocalShape {
   std::int64_t S = 0;                // tokens of the microbatch on this context shard
   std::int64_t T = 0;                // S / tp under sequence parallelism, else S
   int tp = 1, cp = 1, ep = 1, etp = 1;
+  std::int64_t slots = 0, local_experts = 0;  // experts of a layer, copies included; of this rank
   bool sp = false;                   // tp > 1 and sequence parallelism
   DType act = DType::bf16;           // activations and weights
   DType grad = DType::fp32;          // main gradients

@@ -38,6 +38,10 @@ LocalShape::LocalShape(const ModelSpec& m, const WorkloadSpec& w, const Plan& p)
   grad = p.optimizer.main_grads;
   residual = m.hidden * m.residual_streams;
   loss_scale = 1.0 / (static_cast<double>(w.global_batch) * static_cast<double>(w.seq_len));
+  if (m.moe) {
+    slots = p.expert.slots(m.moe->experts);
+    local_experts = p.expert.local(m.moe->experts);
+  }
   if (m.moe && w.capacity_factor > 0) {  // mcore moe_utils.py get_capacity
     const double mean = static_cast<double>(T * m.moe->top_k) / static_cast<double>(m.moe->experts);
     capacity = static_cast<std::int64_t>(std::ceil(mean * w.capacity_factor));

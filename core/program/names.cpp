@@ -30,6 +30,8 @@ constexpr std::pair<OpKind, OpKind> kOfFamily[] = {
     {OpKind::reduce_bucket, OpKind::reduce_scatter},
     {OpKind::all_reduce_bucket, OpKind::all_reduce},
     {OpKind::all_reduce_replicated, OpKind::all_reduce},
+    {OpKind::sum_expert_copies, OpKind::all_to_all},
+    {OpKind::spread_experts, OpKind::all_to_all},
     {OpKind::exchange_rows, OpKind::all_to_all},
     {OpKind::exchange_sorted, OpKind::all_to_all},
     {OpKind::exchange_tokens, OpKind::all_to_all},
@@ -107,6 +109,7 @@ std::string name_of(OpKind kind) {
     case OpKind::router_losses_bwd: return "router_losses_bwd";
     case OpKind::count_load: return "count_load";
     case OpKind::update_bias: return "update_bias";
+    case OpKind::place_experts: return "place_experts";
     case OpKind::expert_counts: return "expert_counts";
     case OpKind::permute: return "permute";
     case OpKind::permute_bwd: return "permute_bwd";
@@ -142,6 +145,8 @@ std::string name_of(OpKind kind) {
     case OpKind::all_reduce:
     case OpKind::all_reduce_bucket:
     case OpKind::all_reduce_replicated: return "all_reduce";
+    case OpKind::sum_expert_copies:
+    case OpKind::spread_experts:
     case OpKind::all_to_all:
     case OpKind::exchange_rows:
     case OpKind::exchange_sorted:

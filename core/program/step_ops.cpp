@@ -29,6 +29,20 @@ void sum_shared_heads(StageProgram& stage, const BucketState& b, const std::stri
   }
 }
 
+// Experts with copies on several ranks of ep, where the plan places them so. A rank sends as much as
+// it has copies, on average.
+void exchange_copies(StageProgram& stage, const ModelSpec& model, const Plan& plan,
+                     std::size_t bucket, OpKind kind, const std::string& what, TensorId tensor) {
+  const std::int64_t redundant = plan.expert.redundant;
+  if (redundant == 0 || bucket % 2 == 0) return;
+  const std::int64_t each =
+      stage.buckets[bucket].elements / plan.expert.local(model.moe->experts);
+  Op op = step_op(kind, bucket_name(bucket) + what, Module::grad_sync, {tensor}, {tensor},
+                  Group::ep);
+  op.attr.n = {redundant * each};
+  stage.epilogue.push_back(std::move(op));
+}
+
 // Megatron clears all gradients (DistributedDataParallel.zero_grad_buffer).
 void clear_gradients(StageProgram& stage, const BucketState& b, const std::string& name,
                      Runtime runtime) {
@@ -152,6 +166,7 @@ void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan,
       sum_over_tp("." + std::to_string(u), b.units[u].begin, b.units[u].replicated_elements);
     }
     if (runtime == Runtime::pleat) sum_shared_heads(stage, b, name);
+    exchange_copies(stage, model, plan, i, OpKind::sum_expert_copies, ".copies_sync", b.gradients);
     BucketSync(plan, b, i, name).reduce(stage.epilogue);
   }
   // After the other sums, whole even where the rest is sharded (mcore finalize_model_grads.py).
@@ -174,6 +189,7 @@ void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan,
     if (b.elements == 0) continue;
     add_optimizer_step(stage, model, plan, runtime, i, scale);
     BucketSync(plan, b, i, bucket_name(i)).gather_weights(stage.epilogue);
+    exchange_copies(stage, model, plan, i, OpKind::spread_experts, ".spread", b.weights);
   }
   update_biases(stage, model, plan);
   // fp32 gradients of the shard, from before the norm until the next step's zero_grad (mcore

@@ -85,21 +85,31 @@ int loads_of_layer(const WorkloadSpec& w, const ModelSpec& model, int layer) {
                           w.expert_loads.begin());
 }
 
+namespace {
+
+// Drops what is over the experts' capacity, or pads to it.
+double within_capacity(const WorkloadSpec& w, double factor) {
+  if (w.capacity_factor <= 0) return factor;
+  return w.pad_to_capacity ? w.capacity_factor : std::min(factor, w.capacity_factor);
+}
+
+}  // namespace
+
+double rank_imbalance(const WorkloadSpec& w, double busiest) {
+  const bool natural = w.routing == Routing::natural;
+  return within_capacity(w, natural ? std::max(1.0, w.imbalance * busiest) : 1);
+}
+
 double rank_imbalance(const WorkloadSpec& w, const MoeSpec& moe, int loads, int ranks) {
-  const bool drops = w.capacity_factor > 0;
-  if (drops && w.pad_to_capacity) return w.capacity_factor;
-  double factor = 1;
-  if (w.routing == Routing::natural && ranks > 1) {
-    factor = w.imbalance;
-    if (loads >= 0) {
-      factor *= busiest_rank(w.expert_loads[static_cast<std::size_t>(loads)].of, ranks,
-                             w.capacity_factor);
-    } else if (w.expert_spread > 0) {
-      factor *= busiest_rank(w.expert_spread, moe, ranks);
-    }
-    factor = std::max(1.0, factor);
+  if (ranks == 1) return within_capacity(w, 1);
+  double busiest = 1;
+  if (loads >= 0) {
+    const std::vector<double>& of = w.expert_loads[static_cast<std::size_t>(loads)].of;
+    busiest = busiest_rank(of, ranks, w.capacity_factor);
+  } else if (w.expert_spread > 0) {
+    busiest = busiest_rank(w.expert_spread, moe, ranks);
   }
-  return drops ? std::min(factor, w.capacity_factor) : factor;
+  return rank_imbalance(w, busiest);
 }
 
 double natural_spread(const MoeSpec& moe) {

@@ -28,9 +28,12 @@ namespace pleat {
 // none.
 [[nodiscard]] int loads_of_layer(const WorkloadSpec&, const ModelSpec&, int layer);
 
-// The busiest rank in a layer with the loads of that index, or of -1. At least 1; 1 where there is
-// one rank.
+// The busiest rank in a layer with the loads of that index, or of -1, where rank r has the r-th run
+// of experts. At least 1; 1 where there is one rank.
 [[nodiscard]] double rank_imbalance(const WorkloadSpec&, const MoeSpec&, int loads, int ranks);
+// The same of several ranks whose busiest one has `busiest` times the mean by what is known of the
+// experts' loads: with the rest that the workload says of routing.
+[[nodiscard]] double rank_imbalance(const WorkloadSpec&, double busiest);
 
 // How the experts of a router are loaded that was trained with an auxiliary loss, with a bias
 // instead of one, or not at all: WorkloadSpec::expert_spread, with sources in docs/MODEL.md.

@@ -232,12 +232,24 @@ void CpuKernels::drop_tokens(View probs, View experts, std::int64_t capacity, Vi
   }
 }
 
+void CpuKernels::place_experts(View experts, View table, std::int64_t first, View slots) {
+  PLEAT_ASSERT(slots.elements() == experts.elements());
+  for (std::int64_t t = 0; t < experts.rows; ++t) {
+    for (std::int64_t j = 0; j < experts.cols; ++j) {
+      const std::int64_t i = t * experts.cols + j, e = experts.i32()[i];
+      PLEAT_ASSERT(e < table.rows);
+      const std::int32_t* const row = table.i32() + e * table.cols;
+      slots.i32()[i] = e < 0 ? -1 : row[1 + (first + t) % row[0]];
+    }
+  }
+}
+
 void CpuKernels::expert_counts(View experts, View counts) {
   zero(counts);
   for (std::int64_t i = 0; i < experts.elements(); ++i) {
     const std::int32_t e = experts.i32()[i];
-    PLEAT_ASSERT(e >= 0 && e < counts.elements());
-    ++counts.i32()[e];
+    PLEAT_ASSERT(e < counts.elements());
+    if (e >= 0) ++counts.i32()[e];
   }
 }
 

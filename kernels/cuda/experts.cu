@@ -57,6 +57,18 @@ struct AddCounts {
   __device__ void operator()(std::int64_t e) const { load[e] += static_cast<float>(counts[e]); }
 };
 
+struct PlaceExperts {
+  const std::int32_t* experts;
+  const std::int32_t* table;
+  std::int32_t* slots;
+  std::int64_t top_k, columns, first;
+  __device__ void operator()(std::int64_t i) const {
+    const std::int64_t e = experts[i];
+    const std::int32_t* row = table + e * columns;
+    slots[i] = e < 0 ? -1 : row[1 + (first + i / top_k) % row[0]];
+  }
+};
+
 // A block a run of experts. Sums of whole numbers: exact in double in any order.
 __global__ void __launch_bounds__(kThreads)
     update_bias_kernel(const float* load, float* bias, std::int64_t experts, float step) {
@@ -72,6 +84,12 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 }  // namespace
+
+void CudaKernels::place_experts(View experts, View table, std::int64_t first, View slots) {
+  PLEAT_ASSERT(slots.elements() == experts.elements());
+  for_each(*resources_, experts.elements(),
+           PlaceExperts{experts.i32(), table.i32(), slots.i32(), experts.cols, table.cols, first});
+}
 
 void CudaKernels::expert_counts(View experts, View counts) {
   count(*resources_, experts, counts.i32(), counts.elements());

@@ -9,6 +9,7 @@
 #include "core/plan/dispatcher_traits.hpp"
 #include "planner/space/memory_choice.hpp"
 #include "planner/space/dispatcher_choices.hpp"
+#include "planner/space/placement_choices.hpp"
 #include "planner/space/shard_sets.hpp"
 
 namespace pleat {
@@ -36,7 +37,7 @@ bool allows_mesh(const SearchConfig& c, const Plan& p) {
   return pinned_or_in(c.pin<"tp">(), a.tp) && pinned_or_in(c.pin<"cp">(), a.cp) &&
          pinned_or_in(c.pin<"dp">(), a.dp) && pinned_or_in(c.pin<"pp">(), a.pp) &&
          pinned_or_in(c.pin<"vpp">(), p.vpp) && pinned_or_in(c.pin<"ep">(), p.expert.ep) &&
-         pinned_or_in(c.pin<"etp">(), p.expert.etp) &&
+         pinned_or_in(c.pin<"etp">(), p.expert.etp) && allows_placement(c, p.expert) &&
          pinned_or_in(c.pin<"micro-batch">(), p.micro_batch) &&
          pinned_or_in(c.pin<"layout">(), p.layout) && ordered &&
          (is_interleaved(p) ? pinned_or_in(c.pin<"microbatch-group">(), p.microbatch_group)

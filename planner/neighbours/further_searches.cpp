@@ -51,6 +51,8 @@ SearchConfig with_degrees(const Plan& plan, SearchConfig config) {
   config.pin<"pp">() = plan.attention.pp;
   config.pin<"ep">() = plan.expert.ep;
   config.pin<"etp">() = plan.expert.etp;
+  config.pin<"expert-placement">() = plan.expert.placement;
+  config.pin<"redundant-experts">() = plan.expert.redundant;
   return config;
 }
 

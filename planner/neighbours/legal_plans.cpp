@@ -31,6 +31,8 @@ void visit_techniques(Plan& plan, std::size_t but, Visit&& visit) {
 void put_dependent(Plan& p) {
   p.sequence_parallel = p.attention.tp > 1;
   p.optimizer.cpu_offload_overlapped = p.optimizer.cpu_offload > 0;
+  if (p.expert.ep == 1) p.expert.placement = ExpertPlacement::in_order;
+  if (p.expert.placement == ExpertPlacement::in_order) p.expert.redundant = 0;
   if (p.vpp == 1 || p.schedule != PipelineSchedule::one_f_one_b) p.microbatch_group = 0;
   if (p.cp_comm != CpComm::a2a_p2p) p.cp_a2a = 0;
   if (!p.overlap.expert_parallel) p.overlap.delay_wgrad = false;

@@ -59,7 +59,12 @@ JsonValue plan_json(const Plan& plan) {
       .set("summary", summary(plan))
       .set("attention",
            JsonValue::object().set("tp", a.tp).set("cp", a.cp).set("dp", a.dp).set("pp", a.pp))
-      .set("expert", JsonValue::object().set("etp", e.etp).set("ep", e.ep).set("edp", e.edp))
+      .set("expert", JsonValue::object()
+                         .set("etp", e.etp)
+                         .set("ep", e.ep)
+                         .set("edp", e.edp)
+                         .set("placement", name_of(e.placement))
+                         .set("redundant", e.redundant))
       .set("vpp", plan.vpp)
       .set("schedule", name_of(plan.schedule))
       .set("layout", plan.layout)

@@ -11,6 +11,7 @@
 #include "core/plan/layout.hpp"
 #include "planner/layout/rank_balance.hpp"
 #include "planner/space/mesh_sizes.hpp"
+#include "planner/space/placement_choices.hpp"
 #include "planner/space/run_settings.hpp"
 #include "planner/space/runtime_rules.hpp"
 
@@ -39,6 +40,7 @@ class Enumerator {
         config_(config),
         settings_(settings(problem.model, problem.cluster, config)),
         schedules_(schedules_of(config)),
+        placed_(problem, config),
         domain_(problem.cluster.tiers.empty() || problem.cluster.tiers.front().size == 0
                     ? config.gpus
                     : problem.cluster.tiers.front().size) {}
@@ -117,15 +119,22 @@ class Enumerator {
           take(mesh, "");
           continue;
         }
-        for (const PipelineSchedule schedule : schedules_) {
-          const bool plain = schedule == PipelineSchedule::one_f_one_b;
-          // Other orders need a pipeline. Without one only the first is tried, so that its rule is
-          // told.
-          if (a.pp == 1 && !plain && schedule != schedules_.front()) continue;
-          mesh.schedule = schedule;
-          microbatches(mesh, plain ? all_vpp : std::vector<int>{chunks_of(schedule)});
+        for (const ExpertMapping& expert : placed_.of(mesh.expert)) {
+          mesh.expert = expert;
+          orders(mesh, all_vpp);
         }
       }
+    }
+  }
+
+  void orders(Mesh mesh, const std::vector<int>& all_vpp) {
+    for (const PipelineSchedule schedule : schedules_) {
+      const bool plain = schedule == PipelineSchedule::one_f_one_b;
+      // Other orders need a pipeline. Without one only the first is tried, so that its rule is
+      // told.
+      if (mesh.attention.pp == 1 && !plain && schedule != schedules_.front()) continue;
+      mesh.schedule = schedule;
+      microbatches(mesh, plain ? all_vpp : std::vector<int>{chunks_of(schedule)});
     }
   }
 
@@ -276,6 +285,7 @@ class Enumerator {
   const SearchConfig& config_;
   std::vector<Setting> settings_;
   std::vector<PipelineSchedule> schedules_;
+  PlacementChoices placed_;
   int domain_;  // GPUs of the innermost network domain
   Plan plan_ =
       MeshSpace{.meshes = {}, .layouts = {""}, .most_layers = {}, .rejected = {}, .example = {}}

@@ -5,6 +5,7 @@
 //   VPP              chunk_counts (mesh_sizes.hpp)
 //   EP               divisors of the number of experts
 //   ETP              divisors of TP, or of the stage's GPUs where there are few experts
+//   placement        of experts, and copies of busy ones: placement_choices.hpp
 //   microbatch       sizes that divide the batch, up to the caps below
 //   layout           those of layout_choices
 //   schedule         those that the runtime has (schedules_of)

@@ -94,6 +94,7 @@ std::optional<KernelClass> memory_bound_kernel(OpKind kind) {
     case OpKind::router_losses:
     case OpKind::router_losses_bwd:
     case OpKind::count_load:
+    case OpKind::place_experts:
     case OpKind::expert_counts:
     case OpKind::local_counts: return KernelClass::router;
     case OpKind::permute:
@@ -171,6 +172,8 @@ std::optional<KernelClass> memory_bound_kernel(OpKind kind) {
     case OpKind::all_reduce:
     case OpKind::all_reduce_bucket:
     case OpKind::all_reduce_replicated:
+    case OpKind::sum_expert_copies:
+    case OpKind::spread_experts:
     case OpKind::all_to_all:
     case OpKind::all_to_all_back:
     case OpKind::exchange_rows:

@@ -11,11 +11,11 @@ namespace pleat::test {
 
 // `recorded`: puts in the counts of the run's last step, else those of balanced routing.
 inline void expect_peaks(const ModelSpec& model, const Plan& plan, const TrainConfig& config,
-                  bool recorded) {
-  const Program program = compile(model, test::small_workload(), plan, Runtime::pleat);
+                  bool recorded, const WorkloadSpec& workload = small_workload()) {
+  const Program program = compile(model, workload, plan, Runtime::pleat);
   const TrainResult result = train(program, config);
   ASSERT_EQ(result.ranks.size(), static_cast<std::size_t>(plan.world()));
-  const std::int64_t balanced = balanced_routed_tokens(model, test::small_workload(), plan);
+  const std::int64_t balanced = balanced_routed_tokens(model, workload, plan);
   for (int r = 0; r < plan.world(); ++r) {
     const RankMeasurement& rank = result.ranks[static_cast<std::size_t>(r)];
     const auto stage = static_cast<std::size_t>(attention_coordinates(plan, Rank{r}).pp);

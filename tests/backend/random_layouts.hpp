@@ -30,6 +30,7 @@ inline std::string describe(const RandomLayout& c) {
   if (c.model.tied_embeddings) text += ", tied";
   if (has_router_losses(c.model)) text += ", router losses";
   if (c.workload.capacity_factor > 0) text += ", capacity";
+  if (!c.workload.expert_loads.empty()) text += ", loads";
   if (c.packing.end_of_document >= 0) text += ", documents";
   return text + ": " + summary(c.plan);
 }
@@ -42,6 +43,7 @@ class LayoutMaker {
   RandomLayout make() {
     for (;;) {
       RandomLayout c{model(), {}, workload(), {}};
+      if (c.model.moe && chance(0.3)) know_loads(c);
       c.plan = plan(c);
       if (chance(0.3) && !c.model.learned_positions) {
         c.packing = {.end_of_document = 63,
@@ -114,6 +116,18 @@ class LayoutMaker {
     return w;
   }
 
+  // Of every layer with experts, but perhaps the first.
+  void know_loads(RandomLayout& c) {
+    c.workload.routing = Routing::natural;
+    for (int l = pick(2); l < c.model.layers; ++l) {
+      if (!c.model.is_moe(l)) continue;
+      ExpertLoads loads{l, {}};
+      for (std::int64_t e = 0; e < c.model.moe->experts; ++e) loads.of.push_back(pick(20));
+      loads.of[0] += 1;
+      c.workload.expert_loads.push_back(loads);
+    }
+  }
+
   Plan plan(const RandomLayout& c) {
     const int tp = one_of({1, 1, 2}), cp = one_of({1, 1, 1, 2}), dp = one_of({1, 1, 2});
     Plan p = folded_plan({tp, cp, dp, one_of({1, 2, 2, 3, 4, 4, 6, 8})}, one_of({1, 1, 2}),
@@ -152,6 +166,10 @@ class LayoutMaker {
     p.overlap.expert_parallel = chance(0.2);
     p.overlap.delay_wgrad = p.overlap.expert_parallel && chance(0.5);
     if (p.sharding == Sharding::zero1 && dp == 2 && chance(0.3)) p.optimizer_instances = 2;
+    if (!c.workload.expert_loads.empty() && p.expert.ep > 1) {
+      p.expert.placement = ExpertPlacement::by_load;
+      p.expert.redundant = one_of({0, 1, 2});
+    }
     return p;
   }
 

@@ -15,6 +15,7 @@ constexpr const char* kAgain = ".again";  // what is made once more
 
 bool decides_routing(OpKind kind) {
   return kind == OpKind::router_topk || kind == OpKind::drop_tokens ||
+         kind == OpKind::place_experts ||
          kind == OpKind::expert_counts || kind == OpKind::local_counts ||
          kind == OpKind::router_stats || kind == OpKind::router_losses ||
          kind == OpKind::count_load || kind == OpKind::load_tokens || kind == OpKind::load_labels;

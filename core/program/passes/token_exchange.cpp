@@ -19,6 +19,7 @@ Choice choice_of(const LayerProgram& layer) {
   for (const Op& op : layer.forward) {
     if (op.kind == OpKind::router_topk) found.experts = op.out[1];
     if (op.kind == OpKind::drop_tokens) found.experts = op.out[0];
+    if (op.kind == OpKind::place_experts) found.experts = op.out[0];
     if (op.kind == OpKind::local_counts) found.group_counts = op.out[0];
   }
   return found;

@@ -167,6 +167,9 @@ class CheckingKernels final : public KernelSet {
                          RouterRows& o4, const RouterLossFactors& o5) override {
     later(&KernelSet::router_losses_bwd, logits, stats, dlogits, o3, o4, o5);
   }
+  void place_experts(View experts, View table, std::int64_t first, View slots) override {
+    later(&KernelSet::place_experts, experts, table, first, slots);
+  }
   void expert_counts(View experts, View counts) override {
     later(&KernelSet::expert_counts, experts, counts);
   }

@@ -51,6 +51,14 @@ inline std::vector<DeviceCase> device_cases() {
   capped.capacity_factor = padded.capacity_factor = 1.0;
   padded.pad_to_capacity = true;
   packed.documents = {5, 9, 7};
+  WorkloadSpec loaded = small_workload();
+  loaded.routing = Routing::natural;
+  loaded.expert_loads = {{1, {40, 20, 2, 3, 4, 0, 5, 7}}, {2, {1, 2, 3, 4, 40, 30, 2, 1}}};
+  const auto by_load = [](Plan plan, int redundant) {
+    plan.expert.placement = ExpertPlacement::by_load;
+    plan.expert.redundant = redundant;
+    return plan;
+  };
   std::vector<DeviceCase> all{
       {"OneRank", fp32_plan()},
       {"Folded", folded_plan({.tp = 2, .dp = 2, .pp = 2}, 2, 2), small_mla()},
@@ -82,6 +90,14 @@ inline std::vector<DeviceCase> device_cases() {
       {"Padded", pair, small_moe(), padded},
       {"Packed", pair, small_moe(), packed},
       {"TokensAsTheyAre", changed(pair, [](Plan& p) { p.dispatcher = Dispatcher::deepep; })},
+      {"ExpertsByLoad", by_load(fp32_plan(4, 4), 0), small_moe(), loaded},
+      {"ExpertCopies",
+       changed(by_load(fp32_plan(4, 2), 2),
+               [](Plan& p) {
+                 p.precision = Precision::bf16;
+                 p.optimizer.main_grads = DType::bf16;
+               }),
+       small_moe(), loaded},
       {"TileLevel", changed(folded_plan({.tp = 2, .dp = 2}, 1, 2),
                             [](Plan& p) { p.overlap.tile_level = true; })},
       {"TileLevelOfAll", changed(folded_plan({.dp = 4}, 2, 2),

@@ -162,6 +162,20 @@ TEST_P(KernelConformance, ExpertCounts) {
 
 using Ints = std::vector<std::int32_t>;
 
+// Expert 1 has three slots, expert 2 none of this stage's tokens, expert 0 one.
+TEST_P(KernelConformance, PlaceExpertsTakesCopiesInTurn) {
+  const View table = in_i32({1, 5, -1, -1, 3, 0, 2, 7, 2, 1, 6, -1}, 3, 4);
+  const View slots = out_i32(4, 2);
+  k().place_experts(in_i32({0, 1, 1, -1, 1, 0, 1, 2}, 4, 2), table, 0, slots);
+  EXPECT_EQ(get_i32(slots), (Ints{5, 0, 2, -1, 7, 5, 0, 6}));
+  k().place_experts(in_i32({0, 1, 1, -1, 1, 0, 1, 2}, 4, 2), table, 2, slots);
+  EXPECT_EQ(get_i32(slots), (Ints{5, 7, 0, -1, 2, 5, 7, 6}));
+  k().place_experts(in_i32({}, 0, 2), table, 0, out_i32(0, 2));
+  const View counts = out_i32(1, 3);
+  k().expert_counts(in_i32({0, -1, 2, -1, 2, 2}, 3, 2), counts);
+  EXPECT_EQ(get_i32(counts), (Ints{1, 0, 3}));
+}
+
 // Expert 4 is sent four copies, of probabilities 0.5, 0.9, 0.5 and 0.7.
 TEST_P(KernelConformance, DropTokensKeepsTheMostProbable) {
   const Ints experts = {4, 0, 4, 2, 0, 4, 4, 3};

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The Pleat authors
+// SPDX-License-Identifier: Apache-2.0
+// Where a search may place the experts of a layer, and how many copies of busy ones it may keep on
+// each rank: where the loads of experts are known (--routing FILE), and the runtime can do it.
+#pragma once
+
+#include <array>
+#include <map>
+#include <vector>
+
+#include "planner/problem.hpp"
+#include "planner/search_config.hpp"
+
+namespace pleat {
+
+// Copies that are tried. Changes of the best plans try all other numbers.
+inline constexpr std::array kRedundantExperts{0, 1, 2, 4};
+
+class PlacementChoices {
+ public:
+  // The arguments must outlive it.
+  PlacementChoices(const Problem& problem, const SearchConfig& config)
+      : problem_(problem), config_(config) {}
+
+  // The mapping with each placement of its experts that is tried: pinned ones, valid or not; else in
+  // order, or by load if that makes some layer's busiest rank less busy, and by load with copies.
+  [[nodiscard]] std::vector<ExpertMapping> of(const ExpertMapping&);
+
+ private:
+  [[nodiscard]] bool may_place(const ExpertMapping&) const;
+  [[nodiscard]] bool is_less_busy(const ExpertMapping&);  // the placed one
+
+  const Problem& problem_;
+  const SearchConfig& config_;
+  std::map<int, bool> less_busy_;  // by EP
+};
+
+// Whether pins, or without them the runtime, allow this placement.
+[[nodiscard]] bool allows_placement(const SearchConfig&, const ExpertMapping&);
+
+}  // namespace pleat
