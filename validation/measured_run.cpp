@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 
+#include "core/plan/plan_switches.hpp"
 #include "core/environment.hpp"
 #include "core/json/object_reader.hpp"
 #include "core/json/parse.hpp"

@@ -10,6 +10,7 @@
 #include <regex>
 
 #include "core/diagnostics.hpp"
+#include "core/plan/plan_switches.hpp"
 #include "core/plan/dispatcher_traits.hpp"
 #include "core/plan/layout_text.hpp"
 #include "core/spec/catalog.hpp"

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "core/plan/plan_switches.hpp"
 #include "core/plan/constraints.hpp"
 #include "core/plan/pinned_fields.hpp"
 #include "core/plan/plan_words.hpp"

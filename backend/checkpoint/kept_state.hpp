@@ -32,7 +32,8 @@ enum class Kept {
   all,         // every element that this rank needs to go on
 };
 
-// Each name comes once, but where a rank has an expert and copies of it. The memory belongs to the executor and is valid until its next step.
+// Each name comes once, but where a rank has an expert and copies of it. The memory belongs to the
+// executor and is valid until its next step.
 [[nodiscard]] std::vector<KeptTensor> kept_state(Executor&, Kept);
 
 }  // namespace pleat

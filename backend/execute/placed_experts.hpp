@@ -27,7 +27,8 @@ class PlacedExperts {
 
   // Of a layer, numbered as LayerInstance::layer; nothing where experts are in order.
   [[nodiscard]] const ExpertSlots* slots_of(int layer) const;
-  [[nodiscard]] View table_of(int layer) const;  // [E, 1 + copies] as KernelSet::place_experts reads
+  // [E, 1 + copies], as KernelSet::place_experts reads it.
+  [[nodiscard]] View table_of(int layer) const;
 
  private:
   struct Placed {

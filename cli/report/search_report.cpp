@@ -13,6 +13,7 @@
 #include "core/plan/predicted_only.hpp"
 #include "core/quantity.hpp"
 #include "planner/report/explain.hpp"
+#include "planner/space/not_tried.hpp"
 
 namespace pleat::cli {
 namespace {
@@ -93,6 +94,9 @@ std::string answer_text(const PlanAnswer& answer, const Target& t, const SearchR
   }
   if (const std::string layouts = layout_certificate(result, layout_gap); !layouts.empty()) {
     facts.push_back({"", {layouts}});
+  }
+  for (const AtEdge& edge : at_edges(best.plan, t, answer.search)) {
+    facts.push_back({"", {edge.text}});
   }
   for (Fact& fact : next_facts(t, best.plan, report.plan_file)) facts.push_back(std::move(fact));
   return facts_text(facts, terminal.columns);

@@ -107,13 +107,16 @@ ExpertSlots::ExpertSlots(std::vector<int> expert_of_slot, std::int64_t experts)
 
 std::span<const int> ExpertSlots::slots_of(std::int64_t expert) const {
   const auto e = static_cast<std::size_t>(expert);
-  const auto begin = static_cast<std::size_t>(first_[e]), end = static_cast<std::size_t>(first_[e + 1]);
+  const auto begin = static_cast<std::size_t>(first_[e]);
+  const auto end = static_cast<std::size_t>(first_[e + 1]);
   return std::span<const int>(slots_).subspan(begin, end - begin);
 }
 
 std::size_t ExpertSlots::most_copies() const {
   int most = 0;
-  for (std::size_t e = 0; e + 1 < first_.size(); ++e) most = std::max(most, first_[e + 1] - first_[e]);
+  for (std::size_t e = 0; e + 1 < first_.size(); ++e) {
+    most = std::max(most, first_[e + 1] - first_[e]);
+  }
   return static_cast<std::size_t>(most);
 }
 
@@ -154,9 +157,12 @@ ExpertSlots slots_of_layer(const ModelSpec& model, const WorkloadSpec& workload,
                            const ExpertMapping& mapping, int layer) {
   if (mapping.placement == ExpertPlacement::in_order || !model.moe) return {};
   const int loads = loads_of_layer(workload, model, layer);
-  const std::vector<double> alike(static_cast<std::size_t>(model.moe->experts), 1.0);
-  return place_experts(loads < 0 ? alike : workload.expert_loads[static_cast<std::size_t>(loads)].of,
-                       *model.moe, mapping);
+  if (loads < 0) {
+    const std::vector<double> alike(static_cast<std::size_t>(model.moe->experts), 1.0);
+    return place_experts(alike, *model.moe, mapping);
+  }
+  return place_experts(workload.expert_loads[static_cast<std::size_t>(loads)].of, *model.moe,
+                       mapping);
 }
 
 double busiest_rank(const ExpertSlots& slots, std::span<const double> loads, int ranks,

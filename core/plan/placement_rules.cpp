@@ -25,7 +25,8 @@ Violation explain_placement_ranks(const PlanContext& c) {
 }
 
 bool placement_loads_hold(const PlanContext& c) {
-  return !by_load(c) || (c.workload.routing == Routing::natural && !c.workload.expert_loads.empty());
+  const WorkloadSpec& w = c.workload;
+  return !by_load(c) || (w.routing == Routing::natural && !w.expert_loads.empty());
 }
 Violation explain_placement_loads(const PlanContext&) {
   return {"", "expert.placement", "experts are placed by their loads, which are not known",
@@ -60,7 +61,8 @@ Violation explain_redundant_placement(const PlanContext& c) {
 
 bool redundant_most_holds(const PlanContext& c) {
   if (c.plan.expert.redundant == 0 || !c.model.moe || !degrees_positive(c)) return true;
-  return c.plan.expert.redundant > 0 && c.plan.expert.redundant <= most_redundant(*c.model.moe, c.plan.expert);
+  const int redundant = c.plan.expert.redundant;
+  return redundant > 0 && redundant <= most_redundant(*c.model.moe, c.plan.expert);
 }
 Violation explain_redundant_most(const PlanContext& c) {
   return {"", "expert.redundant",

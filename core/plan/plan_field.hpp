@@ -109,6 +109,14 @@ struct MemberOf<Value_ Owner_::*> {
   using Value = Value_;
 };
 
+// Domains of several rows.
+inline constexpr IntRange kDegree{1, 1 << 20};
+inline constexpr IntRange kDegreeOrNone{0, 1 << 20};
+inline constexpr IntRange kLayersOrAll{0, 1 << 16};
+inline constexpr IntRange kBucketElements{0, 2'000'000'000};
+inline constexpr DTypes kMomentTypes{{DType::fp32, DType::bf16, DType::fp16, DType::fp8}, 4, 4};
+inline constexpr DTypes kWireTypes{{DType::fp32, DType::bf16}, 2, 2};
+
 // `Members`: the way to the field, &Plan::optimizer, &OptimizerPlan::kind.
 template <auto... Members>
 struct PlanField {

@@ -14,13 +14,6 @@
 
 namespace pleat {
 
-inline constexpr IntRange kDegree{1, 1 << 20};
-inline constexpr IntRange kDegreeOrNone{0, 1 << 20};
-inline constexpr IntRange kLayersOrAll{0, 1 << 16};
-inline constexpr IntRange kBucketElements{0, 2'000'000'000};
-inline constexpr DTypes kMomentTypes{{DType::fp32, DType::bf16, DType::fp16, DType::fp8}, 4, 4};
-inline constexpr DTypes kWireTypes{{DType::fp32, DType::bf16}, 2, 2};
-
 inline constexpr std::tuple kPlanFields{
     PlanField<&Plan::attention, &AttentionMapping::tp>{
         .path = "attention.tp",
@@ -71,20 +64,16 @@ inline constexpr std::tuple kPlanFields{
         .path = "expert.placement",
         .parts = MemoPart::moe_layers,
         .chosen_by = ChosenBy::search,
-        .typed = {"expert-placement",
-                  "Which rank has which experts: in_order, or by_load, so that ranks have alike many "
-                  "tokens by the loads of --routing FILE"},
-        .pinned = {"Only these placements of experts, commas between: in_order and by_load"}},
+        .typed = {"expert-placement", "Experts in_order on ranks, or by_load (--routing FILE)"},
+        .pinned = {"Only these of {}, commas between"}},
     PlanField<&Plan::expert, &ExpertMapping::redundant>{
         .path = "expert.redundant",
         .domain = kDegreeOrNone,
         .parts = MemoPart::moe_layers,
         .chosen_by = ChosenBy::search,
-        .typed = {"redundant-experts",
-                  "With --expert-placement by_load: copies of busy experts on each expert-parallel "
-                  "rank"},
-        .pinned = {.help = "With experts placed by load: only so many copies of busy ones on each "
-                           "rank (default: 0,1,2,4): 0,1 or 0..4",
+        .typed = {"redundant-experts", "With experts by_load: copies of busy ones on each rank"},
+        .pinned = {.help = "With experts by_load: only so many copies of busy ones on each rank "
+                           "(default: 0,1,2,4)",
                    .least = 0}},
     PlanField<&Plan::vpp>{
         .path = "vpp",
@@ -503,15 +492,5 @@ inline constexpr std::size_t kPlanRow = [] {
   });
   return row;
 }();
-
-// Calls visit(row) for each switch that is typed, in order.
-template <class Visit>
-constexpr void for_each_switch(Visit&& visit) {
-  for_each_plan_field([&](auto i) {
-    constexpr const auto& field = kPlanField<i>;
-    using Value = typename std::remove_cvref_t<decltype(field)>::Value;
-    if constexpr (std::is_same_v<Value, bool> && !field.typed.flag.empty()) visit(i);
-  });
-}
 
 }  // namespace pleat

@@ -113,8 +113,8 @@ enum class OpKind : std::uint8_t {
   drop_tokens,    // probs[T,k], experts[T,k] -> kept[T,k] i32, counts[E] i32: -1 for a copy whose
                   // expert
                   // has attr.capacity better ones. Padded: every expert counts its capacity
-  place_experts,  // experts[T,k] -> slots[T,k] i32: where the plan places them by load. Tokens of an
-                  // expert with copies go to each in turn; -1 stays. What follows has slots for E
+  place_experts,  // experts[T,k] -> slots[T,k] i32: where the plan places them by load. Tokens of
+                  // an expert with copies go to each in turn; -1 stays. E are slots from there on
   expert_counts,  // experts[T,k] -> counts[E] i32. Padded: attr.capacity for each of [ranks,E]
   permute,      // x[T,h], probs[T,k], experts[T,k], counts -> px[T*k,h], pp[T*k], row_map[T*k] i32:
                 // a row for each copy, in the order of the experts. counts[El]: the copies for this
@@ -173,8 +173,8 @@ enum class OpKind : std::uint8_t {
   all_reduce_replicated,  // gradients, in place: n elements of the bucket from `first`, of
                           // parameters that
                           // several ranks of tp hold alike, or of a table that several stages hold
-  sum_expert_copies,  // gradients of a bucket, in place: those of copies of experts are added to the
-                      // expert's own, at its home, and cleared
+  sum_expert_copies,  // gradients of a bucket, in place: those of copies of experts are added to
+                      // the expert's own, at its home, and cleared
   spread_experts,     // weights of a bucket, in place: from the homes of experts to their copies
   all_to_all,          // over cp or cp_heads: x[S*n,c] -> y[S*n,c]  S rows to and from every rank
   all_to_all_back,     // the same, on the way back

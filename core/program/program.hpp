@@ -31,8 +31,8 @@ struct LayerInstance {
   int program = 0;       // index into StageProgram::layers
   LayerIndex layer;      // decoder layer 0 … L-1; -1 embedding, L head, L+1 MTP, L+2 recv, L+3 send
   std::vector<WeightSlot> slots;  // parallel to LayerProgram::weights; Megatron's dialect has none
-  // Of each of its layers (Tensor::of_layer), where the plan places experts by load; else none. Only
-  // `compile` says so: what is priced does not need to know.
+  // Of each of its layers (Tensor::of_layer), where the plan places experts by load; else none.
+  // Only `compile` says so: what is priced does not need to know.
   std::vector<ExpertSlots> experts = {};
 };
 

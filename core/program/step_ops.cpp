@@ -29,8 +29,8 @@ void sum_shared_heads(StageProgram& stage, const BucketState& b, const std::stri
   }
 }
 
-// Experts with copies on several ranks of ep, where the plan places them so. A rank sends as much as
-// it has copies, on average.
+// Experts with copies on several ranks of ep, where the plan places them so. A rank sends as much
+// as it has copies, on average.
 void exchange_copies(StageProgram& stage, const ModelSpec& model, const Plan& plan,
                      std::size_t bucket, OpKind kind, const std::string& what, TensorId tensor) {
   const std::int64_t redundant = plan.expert.redundant;

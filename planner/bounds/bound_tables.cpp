@@ -133,7 +133,8 @@ const StepTail& BoundTable::tail_of(const Plan& plan, const PlanParts& parts, co
   const auto type = [](auto word) { return static_cast<std::int32_t>(word); };
   const auto bits = [](double share) { return static_cast<std::int32_t>(share * (1 << 30)); };
   const NumberKey<24> key{{parts.layout, plan.attention.tp, plan.attention.cp, plan.attention.dp,
-                           plan.expert.etp, plan.expert.ep, plan.expert.redundant, type(plan.sharding),
+                           plan.expert.etp, plan.expert.ep, plan.expert.redundant,
+                           type(plan.sharding),
                            type(plan.precision), plan.fp8_params ? 1 : 0, type(o.kind),
                            type(o.main_grads),
                            type(o.main_params), type(o.exp_avg), type(o.exp_avg_sq),

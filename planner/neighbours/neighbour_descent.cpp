@@ -10,6 +10,7 @@
 #include "planner/layout/lighter_layouts.hpp"
 #include "planner/neighbours/allowed_values.hpp"
 #include "planner/space/memory_choice.hpp"
+#include "planner/space/placement_choices.hpp"
 
 namespace pleat {
 namespace {
@@ -42,6 +43,11 @@ bool is_of_state(const PlanChange& change) {
   return change.row == kComesBack || change.row == kStepped;
 }
 
+bool is_of_placement(const PlanChange& change) {
+  return change.row == kPlanRow<&Plan::expert, &ExpertMapping::placement> ||
+         change.row == kPlanRow<&Plan::expert, &ExpertMapping::redundant>;
+}
+
 }  // namespace
 
 NeighbourDescent::NeighbourDescent(const Problem& problem, const SearchConfig& config,
@@ -52,7 +58,8 @@ NeighbourDescent::NeighbourDescent(const Problem& problem, const SearchConfig& c
       memory_(problem, config),
       prices_(prices),
       numbers_(whole_numbers_of(problem, config.gpus)),
-      by_stage_(by_stage(config)) {}
+      by_stage_(by_stage(config)),
+      places_experts_(may_place_experts(problem, config)) {}
 
 Candidate NeighbourDescent::run(Candidate start, Tries tries) {
   other_degrees_ = tries.other_degrees;
@@ -110,6 +117,7 @@ void NeighbourDescent::find_singles() {
   for (const PlanChange& change : changes_of(best_.plan, by_stage_, numbers_)) {
     if (!other_degrees_ && is_of_degrees(change)) continue;
     if (!other_state_ && is_of_state(change)) continue;
+    if (!places_experts_ && is_of_placement(change)) continue;
     Single single{change};
     if (add(change, nullptr)) {
       single.at = static_cast<int>(plans_.size()) - 1;

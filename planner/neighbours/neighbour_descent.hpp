@@ -84,7 +84,7 @@ class NeighbourDescent {
   MemorySets memory_;
   NeighbourPrices& prices_;
   std::vector<int> numbers_;
-  bool by_stage_;
+  bool by_stage_, places_experts_;
   bool other_degrees_ = true, other_state_ = true;
   Candidate best_;
   Seconds value_;

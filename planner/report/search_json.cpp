@@ -8,6 +8,7 @@
 #include "core/plan/predicted_only.hpp"
 #include "planner/layout/layout_bound.hpp"
 #include "planner/report/explain.hpp"
+#include "planner/space/not_tried.hpp"
 
 namespace pleat {
 namespace {
@@ -157,6 +158,20 @@ JsonValue not_tried_json(const std::vector<NotTried>& list) {
   return array;
 }
 
+// Of the best plan.
+JsonValue edges_json(const SearchResult& result, const Problem& problem,
+                     const SearchConfig& config) {
+  JsonValue array = JsonValue::array();
+  if (result.best.empty()) return array;
+  for (const AtEdge& edge : at_edges(result.best.front().plan, problem, config)) {
+    array.push_back(JsonValue::object()
+                        .set("field", edge.field)
+                        .set("value", edge.value)
+                        .set("next", edge.next));
+  }
+  return array;
+}
+
 JsonValue changes_json(const std::vector<FittingChange>& changes) {
   JsonValue array = JsonValue::array();
   for (const FittingChange& c : changes) {
@@ -238,6 +253,7 @@ JsonValue search_json(const SearchResult& result, const Problem& problem,
       .set("fallback_priced", result.fallback_priced)
       .set("rejected", rejected_json(result.rejected))
       .set("not_tried", not_tried_json(result.not_tried))
+      .set("at_edges", edges_json(result, problem, config))
       .set("certificate", certificate_json(result, problem, config))
       .set("best", list_json(result.best, config.runtime, true))
       .set("nearest", list_json(result.nearest, config.runtime, false))

@@ -141,8 +141,7 @@ class Enumerator {
   // Sizes that divide the batch, within bounds. Where none does, the smallest gives the reason.
   void microbatches(Mesh mesh, const std::vector<int>& chunks) {
     const std::int64_t batch = problem_.workload.global_batch, dp = mesh.attention.dp;
-    const std::int64_t most =
-        std::max(kMicroBatch, kMicroBatchTokens * mesh.attention.cp / problem_.workload.seq_len);
+    const std::int64_t most = most_micro_batch(mesh.attention.cp, problem_.workload.seq_len);
     const std::vector<int> all = batch % dp == 0 ? divisors(batch / dp, most) : std::vector<int>{1};
     const std::vector<int>& tried = pinned_or(config_.pin<"micro-batch">(), all);
     for (const int micro_batch : tried) {

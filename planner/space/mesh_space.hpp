@@ -13,6 +13,7 @@
 // Pinned values are taken as they are. The named constraints decide which meshes are valid.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -37,6 +38,10 @@ struct Mesh {
 // plans are not expected: products of so many rows have their full speed.
 inline constexpr std::int64_t kMicroBatch = 8;            // sequences, or more if they have fewer
 inline constexpr std::int64_t kMicroBatchTokens = 32768;  // tokens of a context-parallel rank
+// The larger of the two, in sequences.
+[[nodiscard]] constexpr std::int64_t most_micro_batch(int cp, std::int64_t seq_len) {
+  return std::max(kMicroBatch, kMicroBatchTokens * cp / seq_len);
+}
 inline constexpr std::int64_t kFewExperts = 16;  // up to so many, ETP need not divide TP
 
 // In MeshSpace::example, with no count in `rejected`: what a pin of DP or of layouts leaves out.

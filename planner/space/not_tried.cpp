@@ -7,9 +7,11 @@
 #include <algorithm>
 
 #include "core/plan/dispatcher_traits.hpp"
+#include "core/plan/expert_slots.hpp"
 #include "core/plan/plan_words.hpp"
 #include "planner/space/dispatcher_choices.hpp"
 #include "planner/space/mesh_space.hpp"
+#include "planner/space/placement_choices.hpp"
 #include "planner/space/runtime_rules.hpp"
 
 namespace pleat {
@@ -64,6 +66,16 @@ std::vector<NotTried> not_tried(const ModelSpec& model, const ClusterSpec& clust
     list.push_back({"step on the CPU",
                     "Megatron's excludes weights that are kept in fp8 (--fp8-params off)"});
   }
+  if (config.pin<"loss-chunks">().empty() && !megatron) {
+    list.push_back({"a loss in parts",
+                    "what products of fewer rows lose was measured on no GPU (--loss-chunks tries "
+                    "it)"});
+  }
+  if (config.pin<"ddp-bucket-size">().empty() && megatron) {
+    list.push_back({"gradient buckets of other sizes",
+                    "what they hide behind is priced for one stage alone (--ddp-bucket-size prices "
+                    "them)"});
+  }
   if (!model.moe) return list;
   const Dispatcher usual = dispatcher_for(model, cluster);
   for (std::size_t i = 0; i < kChoices<Dispatcher>; ++i) {
@@ -89,6 +101,12 @@ std::vector<NotTried> not_tried(const ModelSpec& model, const ClusterSpec& clust
   if (megatron && as_measured && has_dispatcher(cluster, Dispatcher::hybridep)) {
     list.push_back({"SMs of HybridEP", "one number was measured (--dispatcher-sms prices others)"});
   }
+  if (megatron && config.pin<"expert-placement">().empty() &&
+      config.pin<"redundant-experts">().empty()) {
+    list.push_back({"experts placed by load, copies of busy ones",
+                    "Megatron has its experts in order (--expert-placement and --redundant-experts "
+                    "price them all the same where --routing FILE says the loads)"});
+  }
   if (!has_narrow_rows(config)) {
     list.push_back({"fp8 dispatch and combine",
                     megatron
@@ -107,6 +125,34 @@ std::vector<NotTried> not_tried(const ModelSpec& model, const ClusterSpec& clust
                     "--stash-capacity price it)"});
   }
   return list;
+}
+
+std::vector<AtEdge> at_edges(const Plan& plan, const Problem& problem, const SearchConfig& config) {
+  std::vector<AtEdge> edges;
+  const std::int64_t cap = most_micro_batch(plan.attention.cp, problem.workload.seq_len);
+  if (config.pin<"micro-batch">().empty() && plan.micro_batch <= cap) {
+    const std::int64_t of_rank = problem.workload.global_batch / plan.attention.dp;
+    for (std::int64_t next = plan.micro_batch + 1; next <= of_rank; ++next) {
+      if (of_rank % next != 0) continue;
+      if (next <= cap) break;
+      edges.push_back({"micro_batch", plan.micro_batch, next,
+                       fmt::format("microbatches of {} sequences are the largest that the search "
+                                   "tries, only changes of the best plans have larger ones "
+                                   "(--micro-batch {} searches them)",
+                                   plan.micro_batch, next)});
+      break;
+    }
+  }
+  const int copies = plan.expert.redundant;
+  if (config.pin<"redundant-experts">().empty() && copies == kRedundantExperts.back() &&
+      copies < most_redundant(*problem.model.moe, plan.expert)) {
+    edges.push_back({"expert.redundant", copies, copies + 1,
+                     fmt::format("{} copies of busy experts on each rank are the most that the "
+                                 "search tries, only changes of the best plans have more "
+                                 "(--redundant-experts {} searches them)",
+                                 copies, copies + 1)});
+  }
+  return edges;
 }
 
 }  // namespace pleat

@@ -8,19 +8,35 @@
 
 namespace pleat {
 
-// Megatron-LM has experts in order (core/transformer/moe/moe_layer.py, local_expert_indices).
+namespace {
+
+// Megatron-LM has experts in order (core/transformer/moe/moe_layer.py, local_expert_indices): only
+// pins have them otherwise.
+bool may_place(const SearchConfig& c) {
+  const auto& copies = c.pin<"redundant-experts">();
+  return c.runtime == Runtime::pleat || c.pin<"expert-placement">() ||
+         std::ranges::any_of(copies, [](int n) { return n > 0; });
+}
+
+}  // namespace
+
+bool may_place_experts(const Problem& problem, const SearchConfig& c) {
+  const WorkloadSpec& w = problem.workload;
+  return problem.model.moe && w.routing == Routing::natural && !w.expert_loads.empty() &&
+         may_place(c);
+}
+
 bool allows_placement(const SearchConfig& c, const ExpertMapping& e) {
   const auto& placements = c.pin<"expert-placement">();
   const auto& copies = c.pin<"redundant-experts">();
   if (copies && std::ranges::find(copies, e.redundant) == copies.end()) return false;
   if (placements) return std::ranges::find(placements, e.placement) != placements.end();
-  return e.placement == ExpertPlacement::in_order || c.runtime == Runtime::pleat || copies;
+  return e.placement == ExpertPlacement::in_order || may_place(c);
 }
 
 bool PlacementChoices::may_place(const ExpertMapping& mapping) const {
-  const WorkloadSpec& w = problem_.workload;
-  return problem_.model.moe && mapping.ep > 1 && w.routing == Routing::natural &&
-         !w.expert_loads.empty() && mapping.ep % placement_blocks(*problem_.model.moe) == 0;
+  return may_place_experts(problem_, config_) && mapping.ep > 1 &&
+         mapping.ep % placement_blocks(*problem_.model.moe) == 0;
 }
 
 bool PlacementChoices::is_less_busy(const ExpertMapping& placed) {
@@ -40,31 +56,34 @@ bool PlacementChoices::is_less_busy(const ExpertMapping& placed) {
 std::vector<ExpertMapping> PlacementChoices::of(const ExpertMapping& mapping) {
   const Pinned<ExpertPlacement>& placements = config_.pin<"expert-placement">();
   const Pinned<int>& copies = config_.pin<"redundant-experts">();
+  const bool may = may_place(mapping);
+  const std::int64_t most = may ? most_redundant(*problem_.model.moe, mapping) : 0;
   std::vector<ExpertMapping> all;
   const auto add = [&](ExpertPlacement placement, int redundant) {
     all.push_back(mapping);
     all.back().placement = placement;
     all.back().redundant = redundant;
   };
-  if (placements || copies) {
-    const bool any = placements.empty();
-    for (const ExpertPlacement placement : {ExpertPlacement::in_order, ExpertPlacement::by_load}) {
-      if (!any && std::ranges::find(placements, placement) == placements.end()) continue;
-      const bool by_load = placement == ExpertPlacement::by_load;
-      if (any && by_load && !may_place(mapping)) continue;
-      for (const int n : copies.sorted_or({kRedundantExperts.begin(), kRedundantExperts.end()})) {
-        const bool fits = n == 0 || (by_load && may_place(mapping) && n <= most_redundant(*problem_.model.moe, mapping));
-        if (fits || copies) add(placement, n);
-      }
+  const auto add_with_copies = [&](ExpertPlacement placement) {
+    for (const int n : copies.sorted_or({kRedundantExperts.begin(), kRedundantExperts.end()})) {
+      const bool valid = n == 0 || (placement == ExpertPlacement::by_load && n <= most);
+      if (valid || copies) add(placement, n);
     }
+  };
+  if (placements) {
+    for (const ExpertPlacement placement : placements.sorted()) add_with_copies(placement);
     return all;
   }
   ExpertMapping placed = mapping;
   placed.placement = ExpertPlacement::by_load;
-  if (config_.runtime != Runtime::pleat || !may_place(mapping)) return {mapping};
-  add(is_less_busy(placed) ? ExpertPlacement::by_load : ExpertPlacement::in_order, 0);
-  for (const int n : kRedundantExperts) {
-    if (n > 0 && n <= most_redundant(*problem_.model.moe, mapping)) add(ExpertPlacement::by_load, n);
+  const bool better = may && is_less_busy(placed);
+  if (!better) add_with_copies(ExpertPlacement::in_order);
+  if (may) add_with_copies(ExpertPlacement::by_load);
+  // Where placing gains nothing, experts placed without copies are as those in order.
+  if (may && !better) {
+    std::erase_if(all, [](const ExpertMapping& m) {
+      return m.placement == ExpertPlacement::by_load && m.redundant == 0;
+    });
   }
   return all;
 }

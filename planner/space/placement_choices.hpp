@@ -16,14 +16,20 @@ namespace pleat {
 // Copies that are tried. Changes of the best plans try all other numbers.
 inline constexpr std::array kRedundantExperts{0, 1, 2, 4};
 
+// Whether a search may place experts by load at all.
+[[nodiscard]] bool may_place_experts(const Problem&, const SearchConfig&);
+// Whether pins, or without them the runtime, allow this placement.
+[[nodiscard]] bool allows_placement(const SearchConfig&, const ExpertMapping&);
+
 class PlacementChoices {
  public:
   // The arguments must outlive it.
   PlacementChoices(const Problem& problem, const SearchConfig& config)
       : problem_(problem), config_(config) {}
 
-  // The mapping with each placement of its experts that is tried: pinned ones, valid or not; else in
-  // order, or by load if that makes some layer's busiest rank less busy, and by load with copies.
+  // The mapping with each placement of its experts that is tried: pinned ones, valid or not; else
+  // in order, or by load if that makes some layer's busiest rank less busy, and by load with
+  // copies.
   [[nodiscard]] std::vector<ExpertMapping> of(const ExpertMapping&);
 
  private:
@@ -34,8 +40,5 @@ class PlacementChoices {
   const SearchConfig& config_;
   std::map<int, bool> less_busy_;  // by EP
 };
-
-// Whether pins, or without them the runtime, allow this placement.
-[[nodiscard]] bool allows_placement(const SearchConfig&, const ExpertMapping&);
 
 }  // namespace pleat

@@ -30,6 +30,10 @@ class Plan:
         each pipeline rank.
     ep, etp : int
         Expert parallel size; tensor parallel size inside an expert.
+    expert_placement : str
+        "in_order" or "by_load", by the loads of the job's routing file.
+    redundant_experts : int
+        With "by_load": copies of busy experts on each expert-parallel rank.
     micro_batch : int
         Sequences of a microbatch.
     schedule : str
@@ -93,6 +97,8 @@ class Plan:
     vpp: int | None = None
     ep: int | None = None
     etp: int | None = None
+    expert_placement: str | None = None
+    redundant_experts: int | None = None
     micro_batch: int | None = None
     schedule: str | None = None
     layout: str | None = None

@@ -181,7 +181,8 @@ TEST(ExpertCopies, InNarrowFormats) {
 TEST(ExpertCopies, WithGroupsOfExperts) {
   const ModelSpec model = small_mla();
   const TrainResult one = run(model, fp32_plan(), small_config(2));
-  expect_same(run(model, placed(folded_plan({.dp = 8}, 1, 8), 1), small_config(2), with_loads()), one);
+  const Plan plan = placed(folded_plan({.dp = 8}, 1, 8), 1);
+  expect_same(run(model, plan, small_config(2), with_loads()), one);
 }
 
 // Which copies of tokens are dropped is decided by expert, before they are placed.

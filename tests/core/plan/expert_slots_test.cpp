@@ -56,7 +56,9 @@ TEST(ExpertSlots, AnyLoads) {
     const int ep = 1 << (1 + random() % 5), each = 1 + static_cast<int>(random() % 6);
     const int experts = ep * each;
     std::vector<double> loads;
-    for (int e = 0; e < experts; ++e) loads.push_back(std::pow(static_cast<double>(random() % 100), 2));
+    for (int e = 0; e < experts; ++e) {
+      loads.push_back(std::pow(static_cast<double>(random() % 100), 2));
+    }
     loads[0] += 1;
     const MoeSpec moe{.experts = experts, .top_k = 1};
     const int most = static_cast<int>(most_redundant(moe, by_load(ep)));
@@ -218,7 +220,8 @@ TEST(PlacementRules, CopiesExcludeLambAndPadding) {
         c.workload.capacity_factor = 1;
         c.workload.pad_to_capacity = true;
       },
-      "redundant-capacity", "expert.redundant", "experts padded to a capacity are all as busy", "0");
+      "redundant-capacity", "expert.redundant", "experts padded to a capacity are all as busy",
+      "0");
 }
 
 }  // namespace

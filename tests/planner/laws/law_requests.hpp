@@ -4,10 +4,13 @@
 // some degrees pinned so that they end soon. The same seed gives the same ones.
 #pragma once
 
+#include <algorithm>
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "core/spec/catalog.hpp"
+#include "core/spec/expert_load_json.hpp"
 #include "tests/planner/laws/asked_search.hpp"
 #include "tests/planner/laws/dice.hpp"
 
@@ -59,9 +62,42 @@ class RequestMaker {
     return words;
   }
 
+  // Of a model with experts, for the runtime that places them, with a file of their loads.
+  Words make_with_loads() {
+    for (;;) {
+      Words words = make();
+      const ModelSpec model = load_model(value_of(words, "--model")).model;
+      if (!model.moe) continue;
+      value_of(words, "--runtime") = "pleat";
+      value_of(words, "--precision") = "bf16";
+      const std::string file = cli_test::test_folder() + "/loads.json";
+      std::ofstream(file) << loads(model).dump();
+      words.push_back("--routing");
+      words.push_back(file);
+      return words;
+    }
+  }
+
   Dice& dice() { return dice_; }
 
  private:
+  static std::string& value_of(Words& words, const char* flag) {
+    return *(std::ranges::find(words, flag) + 1);
+  }
+  // Some layers alike, a few experts of each busy.
+  JsonValue loads(const ModelSpec& model) {
+    std::vector<ExpertLoads> all;
+    for (int l = 0; l < model.layers; ++l) {
+      if (!model.is_moe(l)) continue;
+      const bool alike = !all.empty() && dice_.chance(0.7);
+      all.push_back({l, alike ? all.back().of : std::vector<double>{}});
+      for (std::int64_t e = 0; !alike && e < model.moe->experts; ++e) {
+        all.back().of.push_back(dice_.one_of<double>({1, 1, 1, 2, 3, 15}));
+      }
+    }
+    return JsonValue::object().set("expert_loads", write_expert_loads(all));
+  }
+
   std::string length() { return dice_.one_of<std::string>({"2048", "4096", "8192", "32768"}); }
   int batch(int gpus) { return std::max(1, gpus * dice_.one_of<int>({1, 2, 4, 16, 64}) / 2); }
   std::string precision(const GpuSpec& gpu) {

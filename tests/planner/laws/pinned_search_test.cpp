@@ -52,11 +52,10 @@ struct Asked {
   int proven = 0, pinned = 0;
 };
 
-Asked check(std::uint64_t seed, bool few_gpus, int requests, int pins) {
-  RequestMaker maker(seed, few_gpus);
+Asked check(RequestMaker maker, int requests, int pins, Words (RequestMaker::*make)()) {
   Asked asked;
   for (int i = 0; i < requests; ++i) {
-    const Words request = maker.make();
+    const Words request = (maker.*make)();
     const std::optional<Answer> open = ask(request, every_case() ? kManyEstimates : kFewEstimates);
     if (!open) continue;
     ++asked.proven;
@@ -84,15 +83,22 @@ Asked check(std::uint64_t seed, bool few_gpus, int requests, int pins) {
 
 TEST(PinnedSearch, IsNeverFasterOnFewGpus) {
   const int requests = every_case() ? 120 : 8, pins = every_case() ? 6 : 5;
-  const Asked asked = check(3, true, requests, pins);
+  const Asked asked = check({3, true}, requests, pins, &RequestMaker::make);
   EXPECT_GE(asked.proven, requests / 4);
   EXPECT_GE(asked.pinned, asked.proven);
 }
 
 TEST(PinnedSearch, IsNeverFasterOnManyGpus) {
   if (!every_case()) GTEST_SKIP() << "one of the slow tests";
-  const Asked asked = check(4, false, 100, 4);
+  const Asked asked = check({4, false}, 100, 4, &RequestMaker::make);
   EXPECT_GE(asked.proven, 25);
+  EXPECT_GE(asked.pinned, asked.proven);
+}
+
+TEST(PinnedSearch, IsNeverFasterWhereLoadsAreKnown) {
+  const int requests = every_case() ? 60 : 2, pins = every_case() ? 6 : 3;
+  const Asked asked = check({7, true}, requests, pins, &RequestMaker::make_with_loads);
+  EXPECT_GE(asked.proven, 1 + requests / 10);
   EXPECT_GE(asked.pinned, asked.proven);
 }
 

@@ -120,6 +120,10 @@ class PlanChanger {
       plan.fsdp_group = 0;
       plan.optimizer_instances = 1;
     }
+    if (row == kPlanRow<&Plan::expert, &ExpertMapping::placement>) plan.expert.redundant = 0;
+    if (row == kPlanRow<&Plan::expert, &ExpertMapping::redundant> && plan.expert.redundant > 0) {
+      plan.expert.placement = ExpertPlacement::by_load;
+    }
     if (row == kPlanRow<&Plan::dispatcher>) plan.dispatcher_sms = 0;
     if (row == kPlanRow<&Plan::cp_comm>) {
       plan.cp_a2a = plan.cp_comm == CpComm::a2a_p2p ? 1 << (1 + dice.below(5)) : 0;

@@ -55,6 +55,22 @@ class SmallJobMaker {
     return job;
   }
 
+  // Of the runtime that places experts, on several GPUs, with busy experts and idle ones.
+  SmallJob make_with_loads() {
+    SmallJob job = make();
+    while (!job.model.moe || job.gpus == 1 || job.runtime != Runtime::pleat) job = make();
+    job.workload.routing = Routing::natural;
+    for (int l = 0; l < job.model.layers; ++l) {
+      if (!job.model.is_moe(l)) continue;
+      ExpertLoads loads{l, {}};
+      for (std::int64_t e = 0; e < job.model.moe->experts; ++e) {
+        loads.of.push_back(dice_.one_of<double>({1, 2, 4, 10, 40}));
+      }
+      job.workload.expert_loads.push_back(loads);
+    }
+    return job;
+  }
+
  private:
   ModelSpec model() {
     ModelSpec m;

@@ -48,7 +48,9 @@ inline Words typed_pin(std::size_t row, const Plan& plan) {
     if constexpr (std::is_same_v<Value, bool>) {
       words = {flag, value ? "on" : "off"};
     } else if constexpr (std::is_same_v<Value, int>) {
-      if (value > 0 || field.path == "offload_layers") words = {flag, typed(value)};
+      const bool none_is_a_value =
+          field.path == "offload_layers" || field.path == "expert.redundant";
+      if (value > 0 || none_is_a_value) words = {flag, typed(value)};
     } else if constexpr (std::is_enum_v<Value> || std::is_same_v<Value, std::set<Offload>>) {
       words = {flag, typed(value)};
     }

@@ -61,6 +61,7 @@ inline bool prediction_on_first_rank(const ModelSpec& model, const Plan& plan) {
 inline const char* not_of_megatron(const ModelSpec& model, const GpuSpec& gpu, const Plan& plan) {
   if (plan.schedule != PipelineSchedule::one_f_one_b) return "an order of pipelines";
   if (plan.dispatcher == Dispatcher::hierarchical) return "an all-gather before an all-to-all";
+  if (plan.expert.placement != ExpertPlacement::in_order) return "experts placed by load";
   if (!plan.stages.empty()) return "stages that choose for themselves";
   if (plan.optimizer.state_offload > 0) return "state in host memory between steps";
   if (prediction_on_first_rank(model, plan)) return "a prediction block on a first rank";

@@ -158,6 +158,7 @@ class WholeGrid {
   static inline const std::vector<std::vector<std::string_view>> kTogether{
       {"sequence_parallel", "attention.tp", "attention.cp", "attention.pp"},
       {"expert.etp", "expert.ep", "dispatcher"},
+      {"expert.placement", "expert.redundant"},
       {"vpp", "schedule", "microbatch_group"},
       {"layout"},
       {"micro_batch"},

@@ -81,14 +81,13 @@ std::string differences(const Plan& a, const Plan& b) {
   return names;
 }
 
-TEST(WholeGrid, HasNoFasterPlanThanTheSearchFinds) {
-  SmallJobMaker maker(5);
-  const int jobs = every_case() ? 150 : 30, grids = every_case() ? 4 : 3;
+void compare(SmallJobMaker& maker, int jobs, SmallJob (SmallJobMaker::*make)()) {
+  const int grids = every_case() ? 4 : 3;
   const double most = every_case() ? 400'000 : 100'000;
   int compared = 0;
   long priced = 0;
   for (int i = 0; i < jobs; ++i) {
-    const SmallJob job = maker.make();
+    const SmallJob job = (maker.*make)();
     const std::optional<Candidate> found = searched(job);
     if (!found) continue;
     ++compared;
@@ -111,11 +110,22 @@ TEST(WholeGrid, HasNoFasterPlanThanTheSearchFinds) {
       EXPECT_LE(gain, 1e-3) << "the search misses a plan";
     }
   }
-  RecordProperty("jobs", jobs);
-  RecordProperty("compared", compared);
-  RecordProperty("priced", std::to_string(priced));
+  ::testing::Test::RecordProperty("jobs", jobs);
+  ::testing::Test::RecordProperty("compared", compared);
+  ::testing::Test::RecordProperty("priced", std::to_string(priced));
   EXPECT_GT(compared, jobs / 2);
   EXPECT_GT(priced, 100L * compared);
+}
+
+TEST(WholeGrid, HasNoFasterPlanThanTheSearchFinds) {
+  SmallJobMaker maker(5);
+  compare(maker, every_case() ? 150 : 30, &SmallJobMaker::make);
+}
+
+// Where experts are placed by load, and how many copies of busy ones a rank has.
+TEST(WholeGrid, HasNoFasterPlacementOfExperts) {
+  SmallJobMaker maker(6);
+  compare(maker, every_case() ? 100 : 8, &SmallJobMaker::make_with_loads);
 }
 
 }  // namespace

@@ -93,6 +93,11 @@ class Changes {
       plan.layout.clear();
     }
     if (row == index_of("dispatcher_sms")) plan.dispatcher_sms *= 8;
+    if (row == index_of("expert.placement")) plan.expert.redundant = 0;
+    if (row == index_of("expert.redundant") && plan.expert.redundant > 0) {
+      plan.expert.placement = ExpertPlacement::by_load;
+      plan.expert.redundant = 1 + pick(2);
+    }
     if (row == index_of("paged_stash.buffer")) plan.paged_stash = {1.0 + 0.1 * pick(3), 1.2};
     if (row == index_of("paged_stash.capacity")) plan.paged_stash = {1.1, 1.0 + 0.1 * pick(6)};
     if (row == index_of("recompute_full") && plan.recompute_full) plan.recompute.clear();
@@ -176,8 +181,16 @@ int compare_all(const ModelSpec& model, const ClusterSpec& cluster, const Worklo
 TEST(Estimator, GivesTheEstimateOfTheCompiledPlan) {
   SearchConfig config = test::small_search(16);
   Profile profile = test::small_profile();
-  EXPECT_GE(compare_all(test::small_model(), test::small_cluster(), test::short_workload(), profile,
-                        config, 4000, true),
+  WorkloadSpec loaded = test::short_workload();
+  loaded.routing = Routing::natural;
+  const auto experts = static_cast<std::size_t>(test::small_model().moe->experts);
+  for (int l = 0; l < test::small_model().layers; ++l) {
+    if (!test::small_model().is_moe(l)) continue;
+    loaded.expert_loads.push_back({l, std::vector<double>(experts, 1.0)});
+    loaded.expert_loads.back().of[static_cast<std::size_t>(l) / 2 % experts] = 9;
+  }
+  EXPECT_GE(compare_all(test::small_model(), test::small_cluster(), loaded, profile, config, 4000,
+                        true),
             4000);
   profile.sustained_clock.duty_slope = 0.3;
   EXPECT_GE(compare_all(test::small_model(), test::small_cluster(), test::short_workload(), profile,

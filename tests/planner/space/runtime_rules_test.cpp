@@ -48,7 +48,8 @@ TEST(RuntimeRules, OrdersOfThePipelineAreThoseOfTheRuntime) {
   const std::set<std::pair<PipelineSchedule, int>> plain{
       {one_f_one_b, 1}, {one_f_one_b, 2}, {one_f_one_b, 3}, {one_f_one_b, 4}};
   EXPECT_EQ(orders_of(config), plain);
-  ASSERT_EQ(not_tried(dense, small_cluster(), config).size(), 5u);
+  ASSERT_EQ(not_tried(dense, small_cluster(), config).size(), 6u);
+  EXPECT_EQ(not_tried(dense, small_cluster(), config)[5].what, "gradient buckets of other sizes");
   EXPECT_EQ(not_tried(dense, small_cluster(), config)[4].what,
             "offload of mlp_norm without attn_norm");
   EXPECT_EQ(not_tried(dense, small_cluster(), config)[3].what,
@@ -59,7 +60,8 @@ TEST(RuntimeRules, OrdersOfThePipelineAreThoseOfTheRuntime) {
   EXPECT_EQ(not_tried(dense, small_cluster(), config)[0].what,
       "schedule zb-h1, zb-v, dualpipe, dualpipe-v");
   config.runtime = Runtime::pleat;
-  EXPECT_EQ(not_tried(dense, small_cluster(), config).size(), 1u);  // the last of these
+  ASSERT_EQ(not_tried(dense, small_cluster(), config).size(), 2u);  // the fifth of these, and
+  EXPECT_EQ(not_tried(dense, small_cluster(), config)[1].what, "a loss in parts");
   auto all = plain;
   all.insert({{zb_h1, 1}, {zb_v, 2}, {dualpipe, 1}, {dualpipe_v, 2}});
   EXPECT_EQ(orders_of(config), all);
@@ -67,8 +69,9 @@ TEST(RuntimeRules, OrdersOfThePipelineAreThoseOfTheRuntime) {
   config.pin<"schedule">() = {zb_v, dualpipe};
   EXPECT_EQ(orders_of(config),
             (std::set<std::pair<PipelineSchedule, int>>{{zb_v, 2}, {dualpipe, 1}}));
-  EXPECT_EQ(not_tried(dense, small_cluster(), config).size(), 4u);
+  EXPECT_EQ(not_tried(dense, small_cluster(), config).size(), 5u);
   config.by_stage = false;
+  config.pin<"ddp-bucket-size">() = {0};
   config.pin<"gather-beside-step">() = {false};
   config.optimizer_offload = false;
   config.offload_sets = {{}};
@@ -94,13 +97,17 @@ TEST(RuntimeRules, WhatNoRuntimeHasIsNamed) {
   config.pin<"micro-batch">() = {1};
   EXPECT_EQ(names_not_tried(config),
             (std::set<std::string>{"dispatcher allgather", "dispatcher hierarchical",
-                                   "fp8 dispatch and combine", "paged stash",
+                                   "experts placed by load, copies of busy ones",
+                                   "fp8 dispatch and combine", "gradient buckets of other sizes",
+                                   "paged stash",
                                    "tile-level overlap"}));
   config.pin<"dispatcher">() = {Dispatcher::alltoall};
   config.numerics.front().precision = Precision::mxfp8;
   config.numerics.front().fp8_combine = true;
   config.paged_stash = {1.1, 1.5};
   config.pin<"tile-overlap">() = {false};
+  config.pin<"ddp-bucket-size">() = {0};
+  config.pin<"expert-placement">() = ExpertPlacement::in_order;
   EXPECT_EQ(names_not_tried(config), std::set<std::string>{"step on the CPU"});
   config.numerics.front().fp8_params = false;
   EXPECT_TRUE(names_not_tried(config).empty());

@@ -368,7 +368,13 @@ TEST(SearchSpace, EveryPinHolds) {
   small.pin<"ep-overlap">() = small.pin<"delay-wgrad">() = small.pin<"tp-overlap">() = false;
   small.pin<"shared-expert-overlap">() = false;
   small.hybrid_sharding = small.cpu_optimizer = false;
-  const Problem problem{small_model(), small_cluster(), short_workload(), small_profile()};
+  Problem problem{small_model(), small_cluster(), short_workload(), small_profile()};
+  problem.workload.routing = Routing::natural;
+  for (int l = 0; l < problem.model.layers; ++l) {
+    std::vector<double> loads(static_cast<std::size_t>(problem.model.moe->experts), 1.0);
+    loads[0] = 5;
+    if (problem.model.is_moe(l)) problem.workload.expert_loads.push_back({l, loads});
+  }
   for_each_pin([&](auto i) {
     constexpr const auto& field = kPlanField<i>;
     using Value = typename std::remove_cvref_t<decltype(field)>::Value;
