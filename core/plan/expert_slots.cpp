@@ -48,29 +48,65 @@ std::vector<Copy> copies_of(std::span<const double> loads, int first_expert, int
   return copies;
 }
 
-// The experts of each rank, ascending. Copies of an expert come to different ranks where these have
-// room.
-std::vector<std::vector<int>> dealt_out(const std::vector<Copy>& copies, int ranks,
-                                        std::size_t each) {
-  std::vector<std::vector<int>> of_rank(static_cast<std::size_t>(ranks));
-  std::vector<double> load(of_rank.size(), 0);
+struct RankSlots {
+  std::vector<Copy> copies;
+  double load = 0;
+  [[nodiscard]] bool has(int expert) const {
+    return std::ranges::find(copies, expert, &Copy::expert) != copies.end();
+  }
+};
+
+// Each to the rank with the fewest tokens that has room. Copies of an expert come to different
+// ranks where these have room.
+std::vector<RankSlots> dealt_out(const std::vector<Copy>& copies, int ranks, std::size_t each) {
+  std::vector<RankSlots> all(static_cast<std::size_t>(ranks));
   for (const Copy& copy : copies) {
-    std::size_t best = of_rank.size();
+    RankSlots* best = nullptr;
     bool best_has_it = false;
-    for (std::size_t r = 0; r < of_rank.size(); ++r) {
-      if (of_rank[r].size() == each) continue;
-      const bool has_it = std::ranges::find(of_rank[r], copy.expert) != of_rank[r].end();
-      const bool better = best == of_rank.size() || has_it < best_has_it ||
-                          (has_it == best_has_it && load[r] < load[best]);
+    for (RankSlots& rank : all) {
+      if (rank.copies.size() == each) continue;
+      const bool has_it = rank.has(copy.expert);
+      const bool better = best == nullptr || has_it < best_has_it ||
+                          (has_it == best_has_it && rank.load < best->load);
       if (!better) continue;
-      best = r;
+      best = &rank;
       best_has_it = has_it;
     }
-    of_rank[best].push_back(copy.expert);
-    load[best] += copy.load;
+    best->copies.push_back(copy);
+    best->load += copy.load;
   }
-  for (std::vector<int>& experts : of_rank) std::ranges::sort(experts);
-  return of_rank;
+  return all;
+}
+
+// Exchanges a copy of the busiest rank for one of another rank, as long as the busier of the two is
+// less busy then. The best exchange each time.
+void even_out(std::vector<RankSlots>& all) {
+  constexpr int kMostExchanges = 1000;
+  for (int i = 0; i < kMostExchanges; ++i) {
+    RankSlots& busiest = *std::ranges::max_element(all, {}, &RankSlots::load);
+    double least = busiest.load * (1 - 1e-9);
+    Copy *given = nullptr, *taken = nullptr;
+    RankSlots* with = nullptr;
+    for (RankSlots& other : all) {
+      if (&other == &busiest) continue;
+      for (Copy& mine : busiest.copies) {
+        for (Copy& theirs : other.copies) {
+          const double moved = mine.load - theirs.load;
+          const double then = std::max(busiest.load - moved, other.load + moved);
+          if (then >= least || other.has(mine.expert) || busiest.has(theirs.expert)) continue;
+          least = then;
+          given = &mine;
+          taken = &theirs;
+          with = &other;
+        }
+      }
+    }
+    if (with == nullptr) return;
+    const double moved = given->load - taken->load;
+    busiest.load -= moved;
+    with->load += moved;
+    std::swap(*given, *taken);
+  }
 }
 
 // Of the loads of a workload: a search asks for them for every plan.
@@ -141,8 +177,11 @@ ExpertSlots place_experts(std::span<const double> loads, const MoeSpec& moe,
     const auto of_block = loads.subspan(static_cast<std::size_t>(first),
                                         static_cast<std::size_t>(each));
     const std::vector<Copy> copies = copies_of(of_block, first, ranks, local * ranks);
-    for (const auto& rank : dealt_out(copies, ranks, static_cast<std::size_t>(local))) {
-      expert_of.insert(expert_of.end(), rank.begin(), rank.end());
+    std::vector<RankSlots> placed = dealt_out(copies, ranks, static_cast<std::size_t>(local));
+    even_out(placed);
+    for (RankSlots& rank : placed) {
+      std::ranges::sort(rank.copies, {}, &Copy::expert);
+      for (const Copy& copy : rank.copies) expert_of.push_back(copy.expert);
     }
   }
   ExpertSlots placed(std::move(expert_of), moe.experts);

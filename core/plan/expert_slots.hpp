@@ -3,7 +3,8 @@
 // Which ranks of an expert-parallel group hold which experts of a layer, where they are placed by
 // load. As DeepSeek's EPLB does (github.com/deepseek-ai/EPLB): the busiest experts get the copies
 // that there is room for, then each copy, the busiest first, goes to the rank with the fewest
-// tokens that still has room. A rank has ExpertMapping::local slots; the tokens of an expert are
+// tokens that still has room. Then the busiest rank exchanges copies with others as long as that
+// helps, which EPLB does not. A rank has ExpertMapping::local slots; the tokens of an expert are
 // dealt out evenly to its copies.
 #pragma once
 
