@@ -48,21 +48,14 @@ std::optional<double> number_in(const JsonValue& value) {
   return std::nullopt;
 }
 
-bool has_loads(const JsonValue& value) {
-  const JsonValue::Object& members = value.members();
-  return value.find("expert_loads") != nullptr || value.find("layer") != nullptr ||
-         (!members.empty() && is_layer_key(members.front().key));
-}
-
 class Loads {
  public:
   Loads(const std::string& file_name, const ModelSpec& model) : where_(file_name), model_(model) {}
 
-  // `where`: the file, or the line of it that has this value alone.
-  void add(const JsonValue& value, const std::string& where) {
-    if (const JsonValue* workload = value.find("workload")) return add(*workload, where);
-    if (has_loads(value)) where_ = where;
-    take(value);
+  // The file's value, or that of a line of it.
+  void add(const JsonValue& value) {
+    const JsonValue* workload = value.find("workload");
+    take(workload == nullptr ? value : *workload);
   }
 
   [[nodiscard]] std::vector<ExpertLoads> checked() const {
@@ -148,15 +141,14 @@ std::vector<ExpertLoads> parse_expert_loads(const std::string& text, const std::
   Loads loads(file_name, model);
   const JsonOptions large{.max_bytes = kMostBytes};
   if (!has_a_value_a_line(text)) {
-    loads.add(parse_json(text, file_name, large), file_name);
+    loads.add(parse_json(text, file_name, large));
     return loads.checked();
   }
   std::istringstream lines(text);
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
     if (without_blanks(line).empty()) continue;
-    const std::string where = fmt::format("{}, line {}", file_name, number);
-    loads.add(parse_json(line, where, large), where);
+    loads.add(parse_json(line, file_name, {.max_bytes = kMostBytes, .first_line = number}));
   }
   return loads.checked();
 }

@@ -24,13 +24,13 @@ struct NonFinite {
 
 // Finds NaN, Infinity and -Infinity outside strings and blanks them to "0", so that the syntax
 // check goes on behind them. Keyed by offset.
-std::map<std::size_t, NonFinite> find_non_finite(std::string& text) {
+std::map<std::size_t, NonFinite> find_non_finite(std::string& text, int first_line) {
   std::map<std::size_t, NonFinite> found;
   if (text.find("NaN") == std::string::npos && text.find("Infinity") == std::string::npos) {
     return found;
   }
   const std::string original = text;
-  for (TextCursor cursor(original); !cursor.at_end();) {
+  for (TextCursor cursor(original, first_line); !cursor.at_end();) {
     const std::string word(cursor.word());
     if (cursor.here() == '"') {
       cursor.skip_string();
@@ -60,8 +60,9 @@ class Events {
   using string_t = nlohmann::json::string_t;
   using binary_t = nlohmann::json::binary_t;
 
-  Events(const std::string& text, std::map<std::size_t, NonFinite> non_finite, TreeBuilder& builder)
-      : text_(text), cursor_(text), non_finite_(std::move(non_finite)), builder_(builder) {}
+  Events(const std::string& text, int first_line, std::map<std::size_t, NonFinite> non_finite,
+         TreeBuilder& builder)
+      : text_(text), cursor_(text, first_line), non_finite_(std::move(non_finite)), builder_(builder) {}
 
   // --- events of nlohmann's parser; false stops it
   bool null() { return word_value(JsonValue()); }
@@ -178,7 +179,7 @@ JsonValue parse_json(const std::string& text, const std::string& file_name, Json
   }
   Diagnostics problems;
   std::string clean = text;
-  auto non_finite = find_non_finite(clean);
+  auto non_finite = find_non_finite(clean, options.first_line);
   if (!options.allow_non_finite) {
     for (const auto& [offset, number] : non_finite) {
       problems.error(ExitCode::bad_file, where_of(file_name, number.position), "",
@@ -186,7 +187,7 @@ JsonValue parse_json(const std::string& text, const std::string& file_name, Json
     }
   }
   TreeBuilder builder(file_name, options.allow_duplicate_keys, problems);
-  Events events(clean, std::move(non_finite), builder);
+  Events events(clean, options.first_line, std::move(non_finite), builder);
   const bool complete = nlohmann::json::sax_parse(clean, &events);
   problems.throw_if_errors();
   PLEAT_ASSERT(complete);

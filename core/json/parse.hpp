@@ -24,6 +24,7 @@ struct JsonOptions {
   // wrongly.
   bool allow_duplicate_keys = false;
   std::size_t max_bytes = kMaxFileBytes;  // headers of weights and vocabularies are larger
+  int first_line = 1;  // number of the text's first line in its file, where that has a value a line
 };
 
 // Throws ConfigError (exit code bad_file) naming every problem with line and column.

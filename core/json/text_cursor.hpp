@@ -12,7 +12,8 @@ namespace pleat {
 
 class TextCursor {
  public:
-  explicit TextCursor(std::string_view text) : text_(text) {
+  explicit TextCursor(std::string_view text, int first_line = 1)
+      : text_(text), position_{first_line, 1} {
     if (text_.starts_with("\xEF\xBB\xBF")) offset_ = 3;  // byte order mark
   }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <shared_mutex>
@@ -109,14 +110,13 @@ void even_out(std::vector<RankSlots>& all) {
   }
 }
 
-// Of the loads of a workload: a search asks for them for every plan.
+// By EP and copies, of one workload and its model's experts: a search asks for them for every plan.
 struct KnownImbalances {
-  ExpertMapping mapping;
   MoeSpec moe;
   WorkloadSpec workload;
-  std::vector<double> factors;
+  std::map<std::pair<int, int>, std::vector<double>> factors;
 };
-constexpr std::size_t kMostKnown = 64;
+constexpr std::size_t kMostKnown = 8;
 
 std::vector<double> compute_imbalances(const WorkloadSpec& w, const MoeSpec& moe,
                                        const ExpertMapping& mapping) {
@@ -235,21 +235,28 @@ double rank_imbalance(const WorkloadSpec& w, const MoeSpec& moe, int loads,
 std::vector<double> rank_imbalances(const WorkloadSpec& w, const MoeSpec& moe,
                                     const ExpertMapping& mapping) {
   if (mapping.placement == ExpertPlacement::in_order) return compute_imbalances(w, moe, mapping);
-  const ExpertMapping asked{.ep = mapping.ep,
-                            .placement = mapping.placement,
-                            .redundant = mapping.redundant};
   static std::shared_mutex mutex;
   static std::deque<KnownImbalances> known;
+  const std::pair key{mapping.ep, mapping.redundant};
+  const auto of_workload = [&] {
+    return std::ranges::find_if(
+        known, [&](const KnownImbalances& k) { return k.moe == moe && k.workload == w; });
+  };
   {
     const std::shared_lock lock(mutex);
-    for (const KnownImbalances& k : known) {
-      if (k.mapping == asked && k.moe == moe && k.workload == w) return k.factors;
+    if (const auto of = of_workload(); of != known.end()) {
+      if (const auto found = of->factors.find(key); found != of->factors.end()) {
+        return found->second;
+      }
     }
   }
-  std::vector<double> factors = compute_imbalances(w, moe, asked);
+  std::vector<double> factors = compute_imbalances(w, moe, mapping);
   const std::unique_lock lock(mutex);
-  known.push_front({asked, moe, w, factors});
-  if (known.size() > kMostKnown) known.pop_back();
+  if (of_workload() == known.end()) {
+    known.push_front({moe, w, {}});
+    if (known.size() > kMostKnown) known.pop_back();
+  }
+  of_workload()->factors.emplace(key, factors);
   return factors;
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <functional>
+#include <set>
 #include <tuple>
 #include <type_traits>
 
@@ -20,7 +21,21 @@ struct Pin {
   std::string name;
   std::string text;
   std::function<void(SearchConfig&)> drop;
+  // "1, 2, 4": the values in valid meshes without the pin; empty where they are no numbers or many.
+  std::function<std::string(const MeshSpace&, const SearchConfig&)> valid = {};
 };
+
+constexpr std::size_t kMostNamed = 16;  // valid values
+
+template <std::size_t Row>
+std::string valid_numbers(const MeshSpace& space, const SearchConfig& config) {
+  std::set<int> values;
+  for (const Mesh& mesh : space.meshes) {
+    values.insert(kPlanField<Row>.in(space.plan(mesh, config)));
+    if (values.size() > kMostNamed) return "";
+  }
+  return values.size() < 2 ? "" : fmt::format("{}", fmt::join(values, ", "));
+}
 
 std::string words(bool on) { return on ? "on" : "off"; }
 std::string words(int number) { return std::to_string(number); }
@@ -47,6 +62,7 @@ void add_fields(const SearchConfig& config, std::vector<Pin>& pins) {
     const char* const between = std::is_same_v<Value, std::string> ? " and " : ",";
     pins.push_back({std::string(field.pin_flag()), fmt::format("{}", fmt::join(names, between)),
                     [i](SearchConfig& c) { std::get<i>(c.pins.by_row).reset(); }});
+    if constexpr (std::is_same_v<Value, int>) pins.back().valid = valid_numbers<i>;
   });
 }
 
@@ -162,9 +178,12 @@ MeshSpace non_empty_meshes(const Problem& problem, const SearchConfig& config) {
     const MeshSpace without = enumerate_meshes(problem, relaxed);
     if (without.meshes.empty()) continue;
     const Violation& own = why_empty(space, config, {pin});
+    const std::string valid = pin.valid ? pin.valid(without, relaxed) : "";
     problems.error(ExitCode::bad_request, "--" + pin.name, own.path,
                    fmt::format("{} {} leaves no valid plan: {}", pin.name, pin.text, words(own)),
-                   fmt::format("without this pin {} meshes are valid", without.meshes.size()));
+                   fmt::format("{}without this pin {} meshes are valid",
+                               valid.empty() ? "" : fmt::format("valid: {}; ", valid),
+                               without.meshes.size()));
   }
   problems.throw_if_errors();
   std::string all;

@@ -80,7 +80,9 @@ TEST(ExpertLoadFile, WhatIsWrongIsNamed) {
   EXPECT_THAT(refusal(R"({"1": [5, -3], "2": [4, 4]})"), HasSubstr("the load of expert 1 is -3"));
   EXPECT_THAT(refusal(R"({"1": [5, 3]})"), HasSubstr("layer 2 has experts and no loads"));
   EXPECT_THAT(refusal("{\"layer\": 1, \"loads\": [5, 3]}\n{\"layer\"\n"),
-              HasSubstr("loads, line 2"));
+              HasSubstr("loads:2:9"));
+  EXPECT_THAT(refusal("{\"layer\": 1, \"loads\": [5, -3]}\n{\"layer\": 2, \"loads\": [5, 3]}\n"),
+              HasSubstr("loads:1:23: expert_loads.1: the load of expert 1"));
   // One rank's file of a run with expert parallelism has the experts of that rank alone.
   EXPECT_THAT(refusal(R"({"layer": 1, "tpe": [[5]]})"), HasSubstr("has 1 loads, the model has 2"));
   EXPECT_THAT(refusal(R"({"layer": 1, "tpe": [[5, 3], [4]]})"), HasSubstr("different lengths"));
