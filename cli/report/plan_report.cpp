@@ -31,6 +31,10 @@ bool is_degree(const PlanPart& part) {
          part.topic == PlanTopic::batch;
 }
 
+bool is_of_experts(const PlanPart& part, const Plan& plan) {
+  return part.topic == PlanTopic::experts || part.text == name_of(plan.dispatcher);
+}
+
 // What a word alone would not say.
 std::string field_of(const PlanPart& part) {
   if (part.topic == PlanTopic::memory && part.text == name_of(Sharding::none)) return "no sharding";
@@ -40,8 +44,10 @@ std::string field_of(const PlanPart& part) {
 
 }  // namespace
 
-std::vector<Fact> plan_facts(const Plan& plan, const WorkloadSpec& workload) {
-  const std::vector<PlanPart> parts = plan_parts(plan);
+std::vector<Fact> plan_facts(const Plan& plan, const ModelSpec& model,
+                             const WorkloadSpec& workload) {
+  std::vector<PlanPart> parts = plan_parts(plan);
+  if (!model.moe) std::erase_if(parts, [&](const PlanPart& p) { return is_of_experts(p, plan); });
   std::vector<Fact> facts;
   for (const TopicName& t : kTopics) {
     Fact fact{t.name, {}, " "};
@@ -53,9 +59,19 @@ std::vector<Fact> plan_facts(const Plan& plan, const WorkloadSpec& workload) {
       fact.fields.push_back(fmt::format("({} {} a step)", format_count(count),
                                         count == 1 ? "microbatch" : "microbatches"));
     }
-    facts.push_back(std::move(fact));
+    if (!fact.fields.empty()) facts.push_back(std::move(fact));
   }
   return facts;
+}
+
+std::vector<std::string> words_of_experts(const Plan& plan, const ModelSpec& model) {
+  std::vector<std::string> words;
+  if (model.moe) return words;
+  for (const PlanPart& part : plan_parts(plan)) {
+    if (is_of_experts(part, plan)) words.push_back(part.text);
+  }
+  words.emplace_back("|");
+  return words;
 }
 
 std::vector<std::string> common_words(const std::vector<const Plan*>& plans) {

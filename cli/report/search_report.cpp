@@ -102,11 +102,15 @@ std::string answer_text(const PlanAnswer& answer, const Target& t, const SearchR
   return facts_text(facts, terminal.columns);
 }
 
-std::string plans_text(const SearchResult& result, const ClusterSpec& cluster,
-                       const Terminal& terminal) {
+std::string plans_text(const SearchResult& result, const Target& t, const Terminal& terminal) {
   std::vector<const Plan*> plans;
   for (const Candidate& c : result.best) plans.push_back(&c.plan);
-  const std::vector<std::string> common = common_words(plans);
+  std::vector<std::string> common = common_words(plans);
+  const auto without_common = [&](const Plan& plan) {
+    std::vector<std::string> words = words_of_experts(plan, t.model);
+    words.insert(words.end(), common.begin(), common.end());
+    return summary_without(plan, words);
+  };
   Table table{{{"#"},
                {"step ms"},
                {"slower"},
@@ -126,7 +130,7 @@ std::string plans_text(const SearchResult& result, const ClusterSpec& cluster,
          &c == &best ? "" : fmt::format("{:.1f}%", 100 * (e.step / best.estimate.step - 1)),
          fmt::format("{:.1f}", e.tokens_per_second_per_gpu),
          fmt::format("{:.1f}%", 100 * e.mfu_of_precision), fmt::format("{:.1f}%", 100 * e.mfu),
-         gib(peak), gib(cluster.gpu.memory.base() - peak), summary_without(c.plan, common)});
+         gib(peak), gib(t.cluster.gpu.memory.base() - peak), without_common(c.plan)});
   }
   const auto narrow = [](const Candidate& c) { return has_narrow_mfu(c.estimate); };
   if (std::ranges::none_of(result.best, narrow))
@@ -137,6 +141,7 @@ std::string plans_text(const SearchResult& result, const ClusterSpec& cluster,
                 ? fmt::format("the {} best plans", plans.size())
                 : fmt::format("the best plan and {} other good ones", plans.size() - 1);
   }
+  for (const std::string& word : words_of_experts(best.plan, t.model)) std::erase(common, word);
   return with_common_words(title, common, terminal.columns) + to_text(table, terminal.columns);
 }
 
@@ -152,8 +157,8 @@ std::string search_text(const PlanAnswer& answer, const Target& t, const SearchR
   }
   text += answer_text(answer, t, report, terminal);
   text += "\nplan\n" +
-          facts_text(plan_facts(result.best.front().plan, t.workload), terminal.columns, "  ");
-  text += "\n" + plans_text(result, t.cluster, terminal);
+          facts_text(plan_facts(result.best.front().plan, t.model, t.workload), terminal.columns, "  ");
+  text += "\n" + plans_text(result, t, terminal);
   return text;
 }
 

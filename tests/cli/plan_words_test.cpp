@@ -48,11 +48,14 @@ TEST(PlanFacts, EveryWordOfTheSummaryIsInALine) {
   for (unsigned seed = 1; seed <= 200; ++seed) {
     const test::RandomCase c = test::random_case(seed);
     std::string lines;
-    for (const Fact& fact : plan_facts(c.plan, c.workload)) {
+    for (const Fact& fact : plan_facts(c.plan, c.model, c.workload)) {
+      EXPECT_FALSE(fact.fields.empty()) << fact.name;
       for (const std::string& field : fact.fields) lines += " " + field + " ";
     }
+    const std::vector<std::string> hidden = words_of_experts(c.plan, c.model);
+    EXPECT_EQ(hidden.empty(), c.model.moe.has_value());
     for (std::string word : words_of(summary(c.plan))) {
-      if (word == "|") continue;
+      if (word == "|" || std::ranges::find(hidden, word) != hidden.end()) continue;
       if (word == "none") word = "no sharding";
       if (word.starts_with("layout=")) word = word.substr(7);
       EXPECT_THAT(lines, HasSubstr(" " + word + " "));
@@ -70,6 +73,20 @@ TEST(PlanFacts, WhatPlansShareIsSaidOnce) {
   EXPECT_EQ(summary_without(b, common),
             "TP2 CP1 DP1 PP1 VPP1 | ETP1 EP1 EDP1 | mbs1 recompute=full");
   EXPECT_THAT(common_words({&a}), ElementsAre());
+}
+
+TEST(PlanFacts, NothingOfExpertsWhereThereAreNone) {
+  const Plan plan;
+  ModelSpec dense;
+  EXPECT_THAT(words_of_experts(plan, dense), ElementsAre("ETP1", "EP1", "EDP1", "alltoall", "|"));
+  for (const Fact& fact : plan_facts(plan, dense, {})) {
+    EXPECT_NE(fact.name, std::string("experts"));
+    EXPECT_NE(fact.name, std::string("exchange"));
+  }
+  EXPECT_EQ(summary_without(plan, words_of_experts(plan, dense)),
+            "TP1 CP1 DP1 PP1 VPP1 mbs1 bf16 zero1");
+  dense.moe.emplace();
+  EXPECT_THAT(words_of_experts(plan, dense), ElementsAre());
 }
 
 }  // namespace
