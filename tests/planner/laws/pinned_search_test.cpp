@@ -96,7 +96,7 @@ TEST(PinnedSearch, IsNeverFasterOnManyGpus) {
 }
 
 TEST(PinnedSearch, IsNeverFasterWhereLoadsAreKnown) {
-  const int requests = every_case() ? 60 : 2, pins = every_case() ? 6 : 3;
+  const int requests = every_case() ? 20 : 2, pins = every_case() ? 4 : 3;
   const Asked asked = check({7, true}, requests, pins, &RequestMaker::make_with_loads);
   EXPECT_GE(asked.proven, 1 + requests / 10);
   EXPECT_GE(asked.pinned, asked.proven);
