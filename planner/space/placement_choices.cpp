@@ -3,8 +3,10 @@
 #include "planner/space/placement_choices.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/plan/expert_slots.hpp"
+#include "core/plan/plan_words.hpp"
 
 namespace pleat {
 
@@ -39,51 +41,52 @@ bool PlacementChoices::may_place(const ExpertMapping& mapping) const {
          mapping.ep % placement_blocks(*problem_.model.moe) == 0;
 }
 
-bool PlacementChoices::is_less_busy(const ExpertMapping& placed) {
-  const auto [known, fresh] = less_busy_.try_emplace(placed.ep, false);
+double PlacementChoices::busiest(const ExpertMapping& mapping) {
+  const std::tuple key{mapping.ep, mapping.placement, mapping.redundant};
+  const auto [known, fresh] = busiest_.try_emplace(key, 0.0);
   if (!fresh) return known->second;
-  ExpertMapping in_order = placed;
-  in_order.placement = ExpertPlacement::in_order;
-  const MoeSpec& moe = *problem_.model.moe;
-  const std::vector<double> before = rank_imbalances(problem_.workload, moe, in_order);
-  const std::vector<double> after = rank_imbalances(problem_.workload, moe, placed);
-  for (std::size_t i = 0; i < after.size(); ++i) {
-    if (after[i] < before[i]) known->second = true;
-  }
-  return known->second;
+  const std::vector<double> factors =
+      rank_imbalances(problem_.workload, *problem_.model.moe, mapping);
+  const double sum = std::accumulate(factors.begin(), factors.end(), 0.0);
+  return known->second = sum / static_cast<double>(factors.size());
 }
 
-std::vector<ExpertMapping> PlacementChoices::of(const ExpertMapping& mapping) {
+std::vector<ExpertMapping> PlacementChoices::pinned(const ExpertMapping& mapping) const {
   const Pinned<ExpertPlacement>& placements = config_.pin<"expert-placement">();
   const Pinned<int>& copies = config_.pin<"redundant-experts">();
   const bool may = may_place(mapping);
   const std::int64_t most = may ? most_redundant(*problem_.model.moe, mapping) : 0;
   std::vector<ExpertMapping> all;
-  const auto add = [&](ExpertPlacement placement, int redundant) {
-    all.push_back(mapping);
-    all.back().placement = placement;
-    all.back().redundant = redundant;
-  };
-  const auto add_with_copies = [&](ExpertPlacement placement) {
+  for (const ExpertPlacement placement : placements.sorted_or({kAll<ExpertPlacement>.begin(),
+                                                               kAll<ExpertPlacement>.end()})) {
+    const bool by_load = placement == ExpertPlacement::by_load;
+    if (by_load && !may && placements.empty()) continue;
     for (const int n : copies.sorted_or({kRedundantExperts.begin(), kRedundantExperts.end()})) {
-      const bool valid = n == 0 || (placement == ExpertPlacement::by_load && n <= most);
-      if (valid || copies) add(placement, n);
+      if (copies.empty() && n > (by_load ? most : 0)) continue;
+      all.push_back(mapping);
+      all.back().placement = placement;
+      all.back().redundant = n;
     }
-  };
-  if (placements) {
-    for (const ExpertPlacement placement : placements.sorted()) add_with_copies(placement);
-    return all;
   }
+  return all;
+}
+
+std::vector<ExpertMapping> PlacementChoices::of(const ExpertMapping& mapping) {
+  if (config_.pin<"expert-placement">() || config_.pin<"redundant-experts">()) {
+    return pinned(mapping);
+  }
+  std::vector<ExpertMapping> all{mapping};
+  if (!may_place(mapping)) return all;
   ExpertMapping placed = mapping;
   placed.placement = ExpertPlacement::by_load;
-  const bool better = may && is_less_busy(placed);
-  if (!better) add_with_copies(ExpertPlacement::in_order);
-  if (may) add_with_copies(ExpertPlacement::by_load);
-  // Where placing gains nothing, experts placed without copies are as those in order.
-  if (may && !better) {
-    std::erase_if(all, [](const ExpertMapping& m) {
-      return m.placement == ExpertPlacement::by_load && m.redundant == 0;
-    });
+  if (busiest(placed) < busiest(mapping)) all.front() = placed;
+  double least = busiest(all.front());
+  for (const int n : kRedundantExperts) {
+    placed.redundant = n;
+    if (n == 0 || n > most_redundant(*problem_.model.moe, mapping)) continue;
+    if (busiest(placed) > least * (1 - kLeastGainOfCopies)) continue;
+    least = busiest(placed);
+    all.push_back(placed);
   }
   return all;
 }

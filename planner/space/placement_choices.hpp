@@ -6,6 +6,7 @@
 
 #include <array>
 #include <map>
+#include <tuple>
 #include <vector>
 
 #include "planner/problem.hpp"
@@ -13,8 +14,10 @@
 
 namespace pleat {
 
-// Copies that are tried. Changes of the best plans try all other numbers.
+// Copies that are tried, where they make busiest ranks less busy by so much than fewer copies do,
+// on the mean over layers. Changes of the best plans try all other numbers.
 inline constexpr std::array kRedundantExperts{0, 1, 2, 4};
+inline constexpr double kLeastGainOfCopies = 0.01;
 
 // Whether a search may place experts by load at all.
 [[nodiscard]] bool may_place_experts(const Problem&, const SearchConfig&);
@@ -28,17 +31,18 @@ class PlacementChoices {
       : problem_(problem), config_(config) {}
 
   // The mapping with each placement of its experts that is tried: pinned ones, valid or not; else
-  // in order, or by load if that makes some layer's busiest rank less busy, and by load with
-  // copies.
+  // in order, or by load where busiest ranks are less busy then, and by load with copies.
   [[nodiscard]] std::vector<ExpertMapping> of(const ExpertMapping&);
 
  private:
   [[nodiscard]] bool may_place(const ExpertMapping&) const;
-  [[nodiscard]] bool is_less_busy(const ExpertMapping&);  // the placed one
+  [[nodiscard]] std::vector<ExpertMapping> pinned(const ExpertMapping&) const;
+  // Tokens of the busiest rank over the mean, on the mean over layers.
+  [[nodiscard]] double busiest(const ExpertMapping&);
 
   const Problem& problem_;
   const SearchConfig& config_;
-  std::map<int, bool> less_busy_;  // by EP
+  std::map<std::tuple<int, ExpertPlacement, int>, double> busiest_;
 };
 
 }  // namespace pleat

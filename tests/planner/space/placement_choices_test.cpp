@@ -52,7 +52,8 @@ TEST(PlacementChoices, ByLoadWhereLoadsAreKnown) {
   SearchConfig config = pleat_search(8);
   EXPECT_EQ(tried(small_problem(), config, 2), (Tried{{in_order, 0}}));
   EXPECT_EQ(tried(p, config, 1), (Tried{{in_order, 0}}));
-  EXPECT_EQ(tried(p, config, 2), (Tried{{by_load, 0}, {by_load, 1}, {by_load, 2}, {by_load, 4}}));
+  EXPECT_EQ(tried(p, config, 2), (Tried{{by_load, 0}})) << "30 and 3 on each: even";
+  EXPECT_EQ(tried(p, config, 4), (Tried{{by_load, 0}, {by_load, 1}, {by_load, 2}}));
   config.runtime = Runtime::megatron;
   EXPECT_EQ(tried(p, config, 2), (Tried{{in_order, 0}}));
 }
@@ -60,8 +61,7 @@ TEST(PlacementChoices, ByLoadWhereLoadsAreKnown) {
 TEST(PlacementChoices, InOrderWherePlacingGainsNothing) {
   Problem p = loaded_problem();
   for (ExpertLoads& loads : p.workload.expert_loads) loads.of.assign(loads.of.size(), 3.0);
-  EXPECT_EQ(tried(p, pleat_search(8), 2),
-            (Tried{{in_order, 0}, {by_load, 1}, {by_load, 2}, {by_load, 4}}));
+  EXPECT_EQ(tried(p, pleat_search(8), 2), (Tried{{in_order, 0}}));
 }
 
 TEST(PlacementChoices, PinsAreTakenAsTheyAre) {
@@ -74,7 +74,7 @@ TEST(PlacementChoices, PinsAreTakenAsTheyAre) {
   EXPECT_EQ(tried(p, config, 2), (Tried{{by_load, 0}, {by_load, 3}}));
   config.pin<"expert-placement">().reset();
   config.pin<"redundant-experts">() = {0};
-  EXPECT_EQ(tried(p, config, 2), (Tried{{by_load, 0}}));
+  EXPECT_EQ(tried(p, config, 2), (Tried{{in_order, 0}, {by_load, 0}}));
   config.runtime = Runtime::megatron;
   EXPECT_EQ(tried(p, config, 2), (Tried{{in_order, 0}}));
   EXPECT_FALSE(allows_placement(config, {.ep = 2, .placement = by_load}));
