@@ -156,8 +156,8 @@ std::string search_text(const PlanAnswer& answer, const Target& t, const SearchR
            search_details(result, terminal);
   }
   text += answer_text(answer, t, report, terminal);
-  text += "\nplan\n" +
-          facts_text(plan_facts(result.best.front().plan, t.model, t.workload), terminal.columns, "  ");
+  const std::vector<Fact> facts = plan_facts(result.best.front().plan, t.model, t.workload);
+  text += "\nplan\n" + facts_text(facts, terminal.columns, "  ");
   text += "\n" + plans_text(result, t, terminal);
   return text;
 }

@@ -233,7 +233,8 @@ std::string step_text(const StepEstimate& e, const Request& r, std::optional<dou
   }
   std::string text = wrap_fields(job, ", ", t.columns, {"", "    "}) + "\n";
   text += facts_text(facts, t.columns) + "\n";
-  text += "plan\n" + facts_text(plan_facts(r.plan, r.target.model, r.target.workload), t.columns, "  ") + "\n";
+  const std::vector<Fact> of_plan = plan_facts(r.plan, r.target.model, r.target.workload);
+  text += "plan\n" + facts_text(of_plan, t.columns, "  ") + "\n";
   text += fmt::format("where the step goes (stage {}, the busiest)\n", busiest_stage(e)) +
           to_text(parts_table(e), t.columns) + "\n";
   text += "stages\n" + to_text(stages_table(e), t.columns);

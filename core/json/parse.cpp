@@ -62,7 +62,10 @@ class Events {
 
   Events(const std::string& text, int first_line, std::map<std::size_t, NonFinite> non_finite,
          TreeBuilder& builder)
-      : text_(text), cursor_(text, first_line), non_finite_(std::move(non_finite)), builder_(builder) {}
+      : text_(text),
+        cursor_(text, first_line),
+        non_finite_(std::move(non_finite)),
+        builder_(builder) {}
 
   // --- events of nlohmann's parser; false stops it
   bool null() { return word_value(JsonValue()); }
