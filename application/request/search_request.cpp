@@ -172,6 +172,11 @@ SearchConfig search_config(const SearchOptions& o, const NumericsQuestion& forma
   check_layers(c.pin<"offload-layers">(), "--offload-layers", target.model);
   c.recompute = !o.no_recompute;
   c.offload = !o.no_offload;
+  if (o.certain > o.top) {
+    throw_config_error(ExitCode::bad_request, "", "--certain",
+                       fmt::format("{} plans are to be certain, {} are listed", o.certain, o.top),
+                       fmt::format("at most {}, or --top {}", o.top, o.certain));
+  }
   c.top = o.top;
   c.certain = o.certain;
   c.threads = o.threads;

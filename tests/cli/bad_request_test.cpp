@@ -328,6 +328,13 @@ TEST(BadRequest, PinsOfMemoryThatContradict) {
   EXPECT_THAT(run.err, HasSubstr("--cpu-optimizer: the state cannot both come back"));
 }
 
+TEST(BadRequest, MorePlansCertainThanListed) {
+  const Said run =
+      run_pleat(kSmallPlan + std::vector<std::string>{"--certain", "9", "--top", "2"});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, HasSubstr("--certain: 9 plans are to be certain, 2 are listed"));
+}
+
 TEST(BadRequest, NothingFitsAsJson) {
   const Said run = run_pleat(kNothingFits + std::vector<std::string>{"--json"});
   EXPECT_EQ(run.exit_code, 4);
