@@ -124,6 +124,8 @@ class WholeGrid {
     for (const std::size_t row : PlanChanger::rows()) axes_.push_back({row, {start}});
     double combinations = 1;
     for (const std::vector<std::string_view>& together : shuffled(kTogether, dice)) {
+      // Nothing to place by: no plan with another value is legal.
+      if (together.front() == "expert.placement" && job.workload.expert_loads.empty()) continue;
       for (Axis& axis : axes_) {
         const std::string name = PlanChanger::name(axis.row);
         if (std::ranges::find(together, name) == together.end()) continue;
