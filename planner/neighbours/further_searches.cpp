@@ -110,6 +110,13 @@ std::vector<FurtherSearches::Unlike> FurtherSearches::unlike(const Candidate& be
     polish_layouts(problem_, config, result, &known_);
     if (!result.best.empty()) found.push_back({std::move(config), std::move(result.best.front())});
   };
+  for (const PipelineSchedule order : schedules_of(config_)) {  // 1F1B has a start of its own
+    const bool plain = order == PipelineSchedule::one_f_one_b;
+    if (plain || order == plan.schedule || plan.attention.pp == 1) continue;
+    SearchConfig config = config_;
+    config.pin<"schedule">() = order;
+    add(config, config);
+  }
   const std::vector<int> stages = divisors(config_.gpus, problem_.model.layers);
   if (const auto config = without<"pp">(config_, plan, stages)) add(*config, *config);
   if (problem_.model.moe) {
