@@ -105,8 +105,8 @@ std::optional<Candidate> FurtherSearches::one_f_one_b(const Candidate& best) {
 std::vector<FurtherSearches::Unlike> FurtherSearches::unlike(const Candidate& best) {
   const Plan& plan = best.plan;
   std::vector<Unlike> found;
-  const auto add = [&](SearchConfig config, const SearchConfig& searched) {
-    SearchResult result = search_with(searched, best, kHopefulPlain, 1);
+  const auto add = [&](SearchConfig config, const SearchConfig& searched, int plans = 1) {
+    SearchResult result = search_with(searched, best, kHopefulPlain, plans);
     polish_layouts(problem_, config, result, &known_);
     if (!result.best.empty()) found.push_back({std::move(config), std::move(result.best.front())});
   };
@@ -115,7 +115,7 @@ std::vector<FurtherSearches::Unlike> FurtherSearches::unlike(const Candidate& be
     if (plain || order == plan.schedule || plan.attention.pp == 1) continue;
     SearchConfig config = config_;
     config.pin<"schedule">() = order;
-    add(config, config);
+    add(config, config, kListed);  // the best layout may be another one's
   }
   const std::vector<int> stages = divisors(config_.gpus, problem_.model.layers);
   if (const auto config = without<"pp">(config_, plan, stages)) add(*config, *config);
