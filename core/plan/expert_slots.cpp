@@ -24,8 +24,8 @@ struct Copy {
 
 // A copy more for the expert with most tokens a copy, as often as there is room; none has more
 // copies than there are ranks. Busiest first.
-std::vector<Copy> copies_of(std::span<const double> loads, int first_expert, int ranks,
-                            std::int64_t room) {
+std::vector<Copy> copies_by_load(std::span<const double> loads, int first_expert, int ranks,
+                                 std::int64_t room) {
   std::vector<int> count(loads.size(), 1);
   for (auto used = static_cast<std::int64_t>(loads.size()); used < room; ++used) {
     std::size_t busiest = loads.size();
@@ -176,7 +176,7 @@ ExpertSlots place_experts(std::span<const double> loads, const MoeSpec& moe,
     const int first = static_cast<int>(b * each);
     const auto of_block = loads.subspan(static_cast<std::size_t>(first),
                                         static_cast<std::size_t>(each));
-    const std::vector<Copy> copies = copies_of(of_block, first, ranks, local * ranks);
+    const std::vector<Copy> copies = copies_by_load(of_block, first, ranks, local * ranks);
     std::vector<RankSlots> placed = dealt_out(copies, ranks, static_cast<std::size_t>(local));
     even_out(placed);
     for (RankSlots& rank : placed) {
