@@ -237,9 +237,11 @@ void CpuKernels::place_experts(View experts, View table, std::int64_t first, Vie
   for (std::int64_t t = 0; t < experts.rows; ++t) {
     for (std::int64_t j = 0; j < experts.cols; ++j) {
       const std::int64_t i = t * experts.cols + j, e = experts.i32()[i];
+      slots.i32()[i] = -1;
+      if (e < 0) continue;  // a copy that was dropped
       PLEAT_ASSERT(e < table.rows);
       const std::int32_t* const row = table.i32() + e * table.cols;
-      slots.i32()[i] = e < 0 ? -1 : row[1 + (first + t) % row[0]];
+      slots.i32()[i] = row[1 + (first + t) % row[0]];
     }
   }
 }

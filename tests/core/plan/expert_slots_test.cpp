@@ -27,7 +27,7 @@ std::vector<int> experts_of(const ExpertSlots& slots) {
   return {slots.experts().begin(), slots.experts().end()};
 }
 
-// 8, 6 and 5 go to ranks of their own with the 1s and the 3 beside them: 8+1, 6+3... each rank two.
+// 8, 7 and 5 go to ranks of their own; 2 goes to the 5, the two 1s to the others.
 TEST(ExpertSlots, BusyExpertsComeToDifferentRanks) {
   const std::vector<double> loads{8, 7, 1, 1, 2, 5};  // 24 in all
   const ExpertSlots slots = place_experts(loads, {.experts = 6}, by_load(3));

@@ -162,7 +162,7 @@ TEST_P(KernelConformance, ExpertCounts) {
 
 using Ints = std::vector<std::int32_t>;
 
-// Expert 1 has three slots, expert 2 none of this stage's tokens, expert 0 one.
+// Expert 0 has one slot, expert 1 three, expert 2 two.
 TEST_P(KernelConformance, PlaceExpertsTakesCopiesInTurn) {
   const View table = in_i32({1, 5, -1, -1, 3, 0, 2, 7, 2, 1, 6, -1}, 3, 4);
   const View slots = out_i32(4, 2);
