@@ -69,7 +69,11 @@ function(pleat_test name)
   if(NOT ARG_COST)
     set(ARG_COST 0)
   endif()
-  gtest_discover_tests(${target} PROPERTIES TIMEOUT 300 COST ${ARG_COST} DISCOVERY_TIMEOUT 60
+  set(seconds 300)
+  if(PLEAT_SANITIZE)
+    set(seconds 1200)  # some take 150 on an idle machine
+  endif()
+  gtest_discover_tests(${target} PROPERTIES TIMEOUT ${seconds} COST ${ARG_COST} DISCOVERY_TIMEOUT 60
                        WORKING_DIRECTORY ${CMAKE_SOURCE_DIR} TEST_LIST ${target}_TESTS)
   # Labels in a file of their own: gtest_discover_tests loses all of a list but its first.
   set(labels ${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake)

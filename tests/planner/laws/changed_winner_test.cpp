@@ -6,16 +6,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "core/environment.hpp"
 #include "tests/planner/laws/faster_changes.hpp"
 #include "tests/planner/laws/known_holes.hpp"
 #include "tests/planner/laws/law_requests.hpp"
+#include "tests/planner/laws/law_settings.hpp"
 #include "tests/planner/laws/typed_plan.hpp"
 
 namespace pleat::test {
 namespace {
-
-bool every_case() { return environment_variable("PLEAT_EVERY_CASE").has_value(); }
 
 // Of one search.
 constexpr int kFewEstimates = 20'000, kManyEstimates = 100'000;
@@ -38,7 +36,7 @@ std::string report(const Words& request, const Answer& answer,
 }
 
 void check(std::uint64_t seed, bool few_gpus, int requests, int draws) {
-  RequestMaker maker(seed, few_gpus);
+  RequestMaker maker(law_seed(seed), few_gpus);
   int proven = 0;
   long priced = 0;
   std::size_t excused = 0;

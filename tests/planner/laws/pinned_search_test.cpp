@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "core/environment.hpp"
 #include "tests/planner/laws/known_holes.hpp"
 #include "tests/planner/laws/law_requests.hpp"
+#include "tests/planner/laws/law_settings.hpp"
 #include "tests/planner/laws/plan_changer.hpp"
 #include "tests/planner/laws/typed_pin.hpp"
 #include "tests/planner/laws/what_runs.hpp"
@@ -18,8 +18,6 @@ namespace {
 using cli_test::operator+;
 
 constexpr int kFewEstimates = 20'000, kManyEstimates = 100'000;  // of one search
-
-bool every_case() { return environment_variable("PLEAT_EVERY_CASE").has_value(); }
 
 // One or two pins of values that a legal plan beside the winner has.
 Words draw_pins(const Answer& open, const Words& request, Dice& dice) {
@@ -83,21 +81,21 @@ Asked check(RequestMaker maker, int requests, int pins, Words (RequestMaker::*ma
 
 TEST(PinnedSearch, IsNeverFasterOnFewGpus) {
   const int requests = every_case() ? 120 : 8, pins = every_case() ? 6 : 5;
-  const Asked asked = check({3, true}, requests, pins, &RequestMaker::make);
+  const Asked asked = check({law_seed(3), true}, requests, pins, &RequestMaker::make);
   EXPECT_GE(asked.proven, requests / 4);
   EXPECT_GE(asked.pinned, asked.proven);
 }
 
 TEST(PinnedSearch, IsNeverFasterOnManyGpus) {
   if (!every_case()) GTEST_SKIP() << "one of the slow tests";
-  const Asked asked = check({4, false}, 100, 4, &RequestMaker::make);
+  const Asked asked = check({law_seed(4), false}, 100, 4, &RequestMaker::make);
   EXPECT_GE(asked.proven, 25);
   EXPECT_GE(asked.pinned, asked.proven);
 }
 
 TEST(PinnedSearch, IsNeverFasterWhereLoadsAreKnown) {
   const int requests = every_case() ? 20 : 2, pins = every_case() ? 4 : 3;
-  const Asked asked = check({7, true}, requests, pins, &RequestMaker::make_with_loads);
+  const Asked asked = check({law_seed(7), true}, requests, pins, &RequestMaker::make_with_loads);
   EXPECT_GE(asked.proven, 1 + requests / 10);
   EXPECT_GE(asked.pinned, asked.proven);
 }

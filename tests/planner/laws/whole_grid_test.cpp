@@ -11,15 +11,13 @@
 #include <optional>
 
 #include "core/diagnostics.hpp"
-#include "core/environment.hpp"
 #include "planner/plan.hpp"
 #include "tests/planner/laws/known_holes.hpp"
+#include "tests/planner/laws/law_settings.hpp"
 #include "tests/planner/laws/what_runs.hpp"
 
 namespace pleat::test {
 namespace {
-
-bool every_case() { return environment_variable("PLEAT_EVERY_CASE").has_value(); }
 
 bool fits(const SmallJob& job, const StepEstimate& e) {
   const double host = job.cluster.host_memory.base();
@@ -118,13 +116,13 @@ void compare(SmallJobMaker& maker, int jobs, SmallJob (SmallJobMaker::*make)()) 
 }
 
 TEST(WholeGrid, HasNoFasterPlanThanTheSearchFinds) {
-  SmallJobMaker maker(5);
+  SmallJobMaker maker(law_seed(5));
   compare(maker, every_case() ? 150 : 30, &SmallJobMaker::make);
 }
 
 // Where experts are placed by load, and how many copies of busy ones a rank has.
 TEST(WholeGrid, HasNoFasterPlacementOfExperts) {
-  SmallJobMaker maker(6);
+  SmallJobMaker maker(law_seed(6));
   compare(maker, every_case() ? 100 : 8, &SmallJobMaker::make_with_loads);
 }
 
