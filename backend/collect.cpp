@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "core/program/amax_buffers.hpp"
 #include "core/program/step_state.hpp"
 
 namespace pleat {
@@ -53,7 +54,8 @@ void TensorCollector::add(const StageProgram& stage, const WeightRank& rank,
     for (const LayerInstance& instance : chunk.instances) {
       const LayerProgram& layer = stage.program(instance);
       for (std::size_t w = 0; w < layer.weights.size(); ++w) {
-        if (is_load(layer, layer.weights[w])) continue;  // a step's own
+        const Weight& weight = layer.weights[w];
+        if (is_load(layer, weight) || is_amax(layer, weight)) continue;  // a step's own
         const WeightSlot& slot = instance.slots[w];
         const BucketState& bucket = stage.buckets[static_cast<std::size_t>(slot.bucket)];
         const std::int64_t padded = bucket.shards * bucket.shard_elements;

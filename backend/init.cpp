@@ -9,6 +9,7 @@
 
 #include "core/diagnostics.hpp"
 #include "core/numerics/normal.hpp"
+#include "core/program/amax_buffers.hpp"
 #include "core/program/step_state.hpp"
 #include "core/plan/rank_map.hpp"
 
@@ -108,7 +109,7 @@ std::map<std::string, InitialValue> initial_values(const Program& program) {
     for (const LayerInstance& instance : chunk.instances) {
       const LayerProgram& layer = program.stages[0].program(instance);
       for (const Weight& weight : layer.weights) {
-        if (is_load(layer, weight)) continue;
+        if (is_load(layer, weight) || is_amax(layer, weight)) continue;
         for (const NamedPart& part : named_parts(layer, instance, weight, {})) {
           values[part.name] = initial_value(layer, weight);
         }

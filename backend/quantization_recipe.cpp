@@ -26,9 +26,9 @@ Quantization quantization_of(Precision precision, ProductOperand operand, bool c
     case Precision::fp32:
     case Precision::fp16:
     case Precision::bf16:
-    case Precision::fp8_delayed:
       break;
     case Precision::fp8:
+    case Precision::fp8_delayed:
       return {.format = gradient ? SmallFloat::e5m2 : SmallFloat::e4m3};
     case Precision::fp8_block:
       return blocks(SmallFloat::e4m3, ScaleRule::power_of_two, 128, weight, column);

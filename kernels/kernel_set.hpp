@@ -164,7 +164,7 @@ class KernelSet {
   // swiglu -> y, and y's copies, in the same way.
   virtual void swiglu_quantize(View u, View p, View counts, View y, bool keep,
                                std::span<const QuantizedCopy>);
-  // amax[g] = the largest of row g of history[groups, length], none negative:
+  // amax[g] = the largest of column g of history[length, groups], none negative:
   // Quantization::past_amax.
   virtual void largest_of_history(View history, View amax);
   // For what moves scales between ranks: from the device's memory to the vectors of y.scales, which

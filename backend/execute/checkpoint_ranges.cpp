@@ -7,10 +7,16 @@
 #include "backend/execute/execution.hpp"
 #include "backend/runtime/host_access.hpp"
 #include "backend/runtime/views.hpp"
+#include "core/program/amax_buffers.hpp"
 #include "core/program/step_state.hpp"
 
 namespace pleat::execute {
 namespace {
+
+// Of row number n of the history of amax.
+constexpr const char* kAmaxKinds[] = {"amax0",  "amax1",  "amax2",  "amax3", "amax4",  "amax5",
+                                      "amax6",  "amax7",  "amax8",  "amax9", "amax10", "amax11",
+                                      "amax12", "amax13", "amax14", "amax15"};
 
 // Elements [begin, end) of a bucket lie at `data`.
 struct Stored {
@@ -24,6 +30,18 @@ void add(const Stored& s, std::int64_t begin, std::int64_t end, std::vector<Stat
   if (begin >= end) return;
   auto* data = static_cast<std::byte*>(s.view.data) + bytes_of(s.view.dtype, begin - s.origin);
   ranges.push_back({s.kind, s.bucket, begin, {data, s.view.dtype, 1, end - begin}});
+}
+
+// The history of a bucket's amax, step by step.
+void add_amax(std::size_t bucket, const BucketState& b, View buffers,
+              std::vector<StateRange>& ranges) {
+  static_assert(kAmaxSteps == std::size(kAmaxKinds));
+  const AmaxPlaces places = amax_places(b);
+  const std::int64_t first = b.shards * b.shard_elements + places.seen;  // where slots are
+  for (std::int64_t s = 0; s < kAmaxSteps; ++s) {
+    const View row = elements_of(buffers, places.history + s * b.amax_elements, b.amax_elements);
+    add({kAmaxKinds[s], bucket, row, first, 0, 0}, first, first + b.amax_elements, ranges);
+  }
 }
 
 }  // namespace
@@ -170,6 +188,7 @@ std::vector<StateRange> CheckpointRanges::ranges(bool to_save) {
     if (b.buffer_elements > 0 && (first || !to_save)) {  // loads are counted anew in every step
       const View buffers = run_.store.state(b.buffers, true, "checkpoint");
       add({"weight", i, buffers, padded, 0, 0}, padded, padded + b.bias_elements, ranges);
+      add_amax(i, b, buffers, ranges);
     }
     if (b.elements == 0) continue;
     // A part of the state, which may lie in host memory.

@@ -8,6 +8,7 @@
 
 #include "backend/data/batches.hpp"
 #include "backend/execute/bucket_shards.hpp"
+#include "backend/execute/delayed_scaling.hpp"
 #include "backend/execute/device_load.hpp"
 #include "backend/execute/device_scratch.hpp"
 #include "backend/execute/narrow_weights.hpp"
@@ -50,6 +51,7 @@ struct Execution {
   RoutedRows rows;            // counts that routing decides
   const BucketShards shards;  // which elements of a bucket are this rank's
   NarrowWeights narrow;       // narrow copies of weights
+  DelayedScaling scaling;     // which tensors have scales of earlier steps
   StepRecord step;            // number, learning rate, norm, … of the running step
 
   // The CPU's kernels for what it computes, wherever the rank's other kernels run.

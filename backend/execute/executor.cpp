@@ -126,6 +126,7 @@ Losses Executor::evaluate(const StageProgram& forward, const Batches& batches, i
 
 void Executor::restored(std::int64_t updates) {
   run_.step.updates = updates;
+  run_.scaling.restored();
   if (checkpoint_.take_back()) gather_weights(false);
   execute::refresh_host_weights(run_);
 }

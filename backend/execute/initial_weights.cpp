@@ -14,6 +14,7 @@
 #include "backend/init.hpp"
 #include "backend/runtime/host_access.hpp"
 #include "backend/runtime/views.hpp"
+#include "core/program/amax_buffers.hpp"
 #include "core/program/step_state.hpp"
 
 namespace pleat::execute {
@@ -75,7 +76,7 @@ void initialise_weights(Execution& run) {
       const LayerProgram& layer = run.stage.program(instance);
       for (std::size_t w = 0; w < layer.weights.size(); ++w) {
         const Weight& weight = layer.weights[w];
-        if (is_load(layer, weight)) continue;  // counted anew in every step
+        if (is_load(layer, weight) || is_amax(layer, weight)) continue;  // measured
         const Tensor& tensor = layer.tensor(weight.weight);
         const bool in_shards = run.shards.weights_in_shards() && !weight.buffer;
         const View kept =
@@ -108,6 +109,12 @@ void initialise_weights(Execution& run) {
         }
       }
     }
+  }
+  const BucketState& dense = run.bucket(Bucket::dense);
+  if (dense.amax_elements > 0) {  // no past
+    const View buffers = run.store.state(dense.buffers, false, "init");
+    run.kernels.zero(elements_of(buffers, amax_places(dense).seen,
+                                 all_amax_elements(dense.amax_elements)));
   }
   refresh_host_weights(run);
   initialise_main_params(run);

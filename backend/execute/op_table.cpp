@@ -8,6 +8,7 @@
 #include "backend/execute/bucket_collectives.hpp"
 #include "backend/execute/collectives.hpp"
 #include "backend/execute/context_parallel.hpp"
+#include "backend/execute/delayed_scaling.hpp"
 #include "backend/execute/embedding_and_loss.hpp"
 #include "backend/execute/execution.hpp"
 #include "backend/execute/expert_exchange.hpp"
@@ -195,6 +196,7 @@ OpEntry make_entry(OpKind kind) {
     case OpKind::reduce_gradients: return {.run = reduce_gradients};
     case OpKind::gather_bucket: return {.run = gather_bucket};
     case OpKind::reduce_bucket: return {.run = reduce_bucket};
+    case OpKind::all_reduce_amax: return {.run = all_reduce_amax};
     case OpKind::all_reduce_bucket: return {.run = all_reduce_bucket};
     case OpKind::all_reduce_replicated: return {.run = all_reduce_replicated};
     case OpKind::sum_expert_copies: return {.run = sum_expert_copies};
@@ -224,6 +226,8 @@ OpEntry make_entry(OpKind kind) {
     case OpKind::step_matrix: return {.run = step_matrix};
     case OpKind::cast_weights: return {.run = cast_weights};
     case OpKind::update_bias: return {.run = update_bias};
+    case OpKind::past_amax: return {.run = past_amax};
+    case OpKind::keep_amax: return {.run = keep_amax};
     // --- priced alone
     case OpKind::token_mixing:
     case OpKind::token_mixing_bwd:

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/execute/delayed_scaling.hpp"
 #include "backend/execute/execution.hpp"
 #include "backend/init.hpp"
 #include "backend/quantization_recipe.hpp"
@@ -28,24 +29,6 @@ template <class T>
 void gather_vector(Communicator& comm, const std::vector<T>& mine, std::vector<T>& all) {
   all.resize(mine.size() * static_cast<std::size_t>(comm.size()));
   comm.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
-}
-
-// The first results: the row-wise copy and the column-wise one. An operation's random bits depend
-// on its place in the model and in the data, not on the layout of the pipeline.
-std::vector<QuantizedCopy> quantized_copies(const Call& c, const Execution& run) {
-  const OpAttributes& a = c.op.attr;
-  const auto operand = a.gradient ? ProductOperand::gradient : ProductOperand::activation;
-  const std::string place = fmt::format(
-      "{}.{}.{}.{}.{}.{}", run.step.number, c.site->microbatch.value, run.ranks.attention().dp,
-      run.ranks.attention().cp, c.site->instance->layer.value, c.op.name);
-  std::vector<QuantizedCopy> copies;
-  for (std::size_t i = 0; i < std::min<std::size_t>(2, c.out.size()); ++i) {
-    const bool column = i == 1 || a.by_rows;
-    const std::uint64_t bits = random_key(place + (column ? ".col" : ".row"), run.config.seed);
-    const PhiloxKey key{static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32U)};
-    copies.push_back({c.out[i], quantization_of(run.program.plan.precision, operand, column, key)});
-  }
-  return copies;
 }
 
 // The result that is quantised as it is made, and not stored: kernels need its shape and type.
@@ -70,7 +53,26 @@ void make_narrow_copies(Execution& run, View weight, const Tensor& tensor,
 
 }  // namespace
 
+// The first results: the row-wise copy and the column-wise one. An operation's random bits depend
+// on its place in the model and in the data, not on the layout of the pipeline.
+std::vector<QuantizedCopy> quantized_copies(const Call& c, const Execution& run) {
+  const OpAttributes& a = c.op.attr;
+  const auto operand = a.gradient ? ProductOperand::gradient : ProductOperand::activation;
+  const std::string place = fmt::format(
+      "{}.{}.{}.{}.{}.{}", run.step.number, c.site->microbatch.value, run.ranks.attention().dp,
+      run.ranks.attention().cp, c.site->instance->layer.value, c.op.name);
+  std::vector<QuantizedCopy> copies;
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, c.out.size()); ++i) {
+    const bool column = i == 1 || a.by_rows;
+    const std::uint64_t bits = random_key(place + (column ? ".col" : ".row"), run.config.seed);
+    const PhiloxKey key{static_cast<std::uint32_t>(bits), static_cast<std::uint32_t>(bits >> 32U)};
+    copies.push_back({c.out[i], quantization_of(run.program.plan.precision, operand, column, key)});
+  }
+  return copies;
+}
+
 void quantize(const Call& c, Execution& run) {
+  if (run.program.plan.precision == Precision::fp8_delayed) return quantize_delayed(c, run);
   run.kernels.quantize_copies(c.in[0], optional_operand(c.in, 1), quantized_copies(c, run));
 }
 

@@ -11,6 +11,8 @@ namespace pleat::execute {
 
 struct Execution;
 
+// The copies that an operation makes of its tensor: its first results.
+[[nodiscard]] std::vector<QuantizedCopy> quantized_copies(const Call&, const Execution&);
 void quantize(const Call&, Execution&);
 void rms_norm_quantize(const Call&, Execution&);
 void swiglu_quantize(const Call&, Execution&);

@@ -121,6 +121,7 @@ constexpr std::array kRules{
                  "place experts by load where routing groups have no ranks of their own"},
     CounterWords{"placement-loads", "place experts by loads that are not known"},
     CounterWords{"placement-ranks", "place experts by load on one rank"},
+    CounterWords{"placement-scales", "place experts by load with scales of earlier steps"},
     CounterWords{"recompute-graph", "recompute whole layers with partial CUDA graphs"},
     CounterWords{"recompute-layers", "recompute an impossible number of layers"},
     CounterWords{"recompute-modules", "recompute a module that cannot be"},

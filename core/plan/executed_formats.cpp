@@ -18,13 +18,10 @@ void add_precision(const Plan& p, std::vector<FormatRefusal>& all) {
                      "this backend has no fp16, whose gradients vanish without loss scaling",
                      "use --precision bf16"});
       return;
-    case Precision::fp8_delayed:
-      all.push_back(
-          {"precision", "this backend has no fp8_delayed", "use --precision bf16 or fp8"});
-      return;
     case Precision::fp32:
     case Precision::bf16:
     case Precision::fp8:
+    case Precision::fp8_delayed:
     case Precision::fp8_block:
     case Precision::mxfp8:
     case Precision::nvfp4:

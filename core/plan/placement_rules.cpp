@@ -48,6 +48,15 @@ Violation explain_placement_groups(const PlanContext& c) {
           fmt::format("a multiple of {}, or in_order", groups)};
 }
 
+bool placement_scales_hold(const PlanContext& c) {
+  return !by_load(c) || c.plan.precision != Precision::fp8_delayed;
+}
+Violation explain_placement_scales(const PlanContext&) {
+  return {"", "expert.placement",
+          "fp8_delayed keeps the amax of experts in order, for checkpoints of any layout",
+          "in_order, or precision fp8"};
+}
+
 // --- copies
 bool redundant_placement_holds(const PlanContext& c) {
   return c.plan.expert.redundant == 0 || by_load(c);
@@ -106,6 +115,7 @@ void append_placement_rules(std::vector<Constraint>& list) {
   list.push_back({"placement-ranks", placement_ranks_hold, explain_placement_ranks});
   list.push_back({"placement-loads", placement_loads_hold, explain_placement_loads});
   list.push_back({"placement-groups", placement_groups_hold, explain_placement_groups});
+  list.push_back({"placement-scales", placement_scales_hold, explain_placement_scales});
   list.push_back({"redundant-placement", redundant_placement_holds, explain_redundant_placement});
   list.push_back({"redundant-most", redundant_most_holds, explain_redundant_most});
   list.push_back({"redundant-sharding", redundant_sharding_holds, explain_redundant_sharding});

@@ -73,7 +73,7 @@ StageProgram evaluation_of(const StageProgram& stage) {
   std::erase_if(forward.order, [](const Slot& s) { return s.pass != Pass::forward; });
   std::erase_if(forward.prologue, [&](const Op& op) {
     const bool clears_loss = op.kind == OpKind::zero && op.out == std::vector{stage.loss};
-    return !clears_loss && op.kind != OpKind::quantize_weights;
+    return !clears_loss && op.kind != OpKind::quantize_weights && op.kind != OpKind::past_amax;
   });
   forward.epilogue.clear();
   forward.step_lives.clear();

@@ -30,6 +30,7 @@ constexpr std::pair<OpKind, OpKind> kOfFamily[] = {
     {OpKind::reduce_bucket, OpKind::reduce_scatter},
     {OpKind::all_reduce_bucket, OpKind::all_reduce},
     {OpKind::all_reduce_replicated, OpKind::all_reduce},
+    {OpKind::all_reduce_amax, OpKind::all_reduce},
     {OpKind::sum_expert_copies, OpKind::all_to_all},
     {OpKind::spread_experts, OpKind::all_to_all},
     {OpKind::exchange_rows, OpKind::all_to_all},
@@ -109,6 +110,8 @@ std::string name_of(OpKind kind) {
     case OpKind::router_losses_bwd: return "router_losses_bwd";
     case OpKind::count_load: return "count_load";
     case OpKind::update_bias: return "update_bias";
+    case OpKind::past_amax: return "past_amax";
+    case OpKind::keep_amax: return "keep_amax";
     case OpKind::place_experts: return "place_experts";
     case OpKind::expert_counts: return "expert_counts";
     case OpKind::permute: return "permute";
@@ -144,7 +147,8 @@ std::string name_of(OpKind kind) {
     case OpKind::reduce_bucket: return "reduce_scatter";
     case OpKind::all_reduce:
     case OpKind::all_reduce_bucket:
-    case OpKind::all_reduce_replicated: return "all_reduce";
+    case OpKind::all_reduce_replicated:
+    case OpKind::all_reduce_amax: return "all_reduce";
     case OpKind::sum_expert_copies:
     case OpKind::spread_experts:
     case OpKind::all_to_all:
@@ -233,7 +237,8 @@ bool is_in_place(OpKind kind) {
   const OpKind family = family_of(kind);
   return family == OpKind::rope || family == OpKind::rope_bwd || family == OpKind::ce_loss ||
          family == OpKind::all_reduce || family == OpKind::router_losses_bwd ||
-         family == OpKind::update_bias;
+         family == OpKind::update_bias || family == OpKind::past_amax ||
+         family == OpKind::keep_amax;
 }
 
 }  // namespace pleat

@@ -140,7 +140,7 @@ enum class OpKind : std::uint8_t {
              // mtp_scale * (seq - 1) / (seq - d)
   // --- narrow operands of products. row: quantised along its columns, for products over these;
   // col: along its rows
-  quantize,  // x [, counts] -> row, col; or one of them alone: row, or col if it is `by_rows`.
+  quantize,  // x [, counts] [, amax] -> row, col; or one of them alone: row, or col if `by_rows`.
              // counts: rows of each expert, which are quantised by themselves
   quantize_weight,   // W -> one copy, for a weight that was gathered for the layer
   quantize_weights,  // weights of a bucket -> narrow_copies of them, or weights in place
@@ -169,6 +169,7 @@ enum class OpKind : std::uint8_t {
                       // or written there (ZeRO-2, 3)
   reduce_bucket,      // gradients of a bucket, in place: each rank gets the sums of its shard
   all_reduce,         // x -> x (in place), or n elements of it from `first`
+  all_reduce_amax,    // buffers, in place: the largest of n elements from `first`, none negative
   all_reduce_bucket,  // gradients of a bucket, in place
   all_reduce_replicated,  // gradients, in place: n elements of the bucket from `first`, of
                           // parameters that
@@ -218,8 +219,11 @@ enum class OpKind : std::uint8_t {
   cast_weights,   // master -> weights: of this rank's shard, n elements from `first`
   update_bias,    // buffers -> buffers (in place): n biases from `first`, after them their loads:
                   // bias += scale * sign(mean load of its `experts` - load)
+  // Delayed scaling (core/program/amax_buffers.hpp), buffers in place: what the history says, and
+  // what this step has seen into the history.
+  past_amax, keep_amax,
 };
-inline constexpr std::size_t kOpKinds = static_cast<std::size_t>(OpKind::update_bias) + 1;
+inline constexpr std::size_t kOpKinds = static_cast<std::size_t>(OpKind::keep_amax) + 1;
 
 enum class Phase : std::uint8_t { forward, backward, wgrad, recompute, step };
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/program/placed_weights.hpp"
 
+#include "core/program/amax_buffers.hpp"
 #include "core/program/step_state.hpp"
 
 namespace pleat {
@@ -16,6 +17,14 @@ std::vector<Copies> copies_in(const LayerProgram& layer, const Weight& w, const 
   return copies_of(w.cut, rows, w.elements / rows);
 }
 
+// The list that has it.
+std::vector<PlacedWeight>& list_of(const LayerProgram& layer, const Weight& w,
+                                   PlacedWeights& placed) {
+  if (!w.buffer) return placed.parameters[class_of(w)];
+  if (is_amax(layer, w)) return placed.amax;
+  return is_load(layer, w) ? placed.loads : placed.biases;
+}
+
 PlacedWeights placed_weights(const LayerProgram& layer, const Plan& plan, bool narrow) {
   PlacedWeights placed;
   placed.count = layer.weights.size();
@@ -23,9 +32,8 @@ PlacedWeights placed_weights(const LayerProgram& layer, const Plan& plan, bool n
       narrow ? read_narrow(layer) : std::vector<bool>(layer.weights.size());
   for (std::size_t i = 0; i < layer.weights.size(); ++i) {
     const Weight& w = layer.weights[i];
-    auto& list = w.buffer ? (is_load(layer, w) ? placed.loads : placed.biases)
-                          : placed.parameters[class_of(w)];
-    list.push_back({.weight = i,
+    list_of(layer, w, placed)
+        .push_back({.weight = i,
                     .bucket = bucket_of(layer, w, plan),
                     .elements = w.elements,
                     .table = is_table(layer, w),

@@ -31,7 +31,7 @@ inline constexpr std::size_t kWeightClasses = 4, kSummedClasses = 2;  // the fir
 struct PlacedWeights {
   std::size_t count = 0;  // all of them
   std::array<std::vector<PlacedWeight>, kWeightClasses> parameters;
-  std::vector<PlacedWeight> biases, loads;  // buffers
+  std::vector<PlacedWeight> biases, loads, amax;  // buffers
   // Elements of a weight, counted from its first one, that several ranks of tp (etp) hold: all of
   // it, or the rows of shared key and value heads.
   struct Copied {

@@ -77,8 +77,10 @@ struct StateSegment {
 // Bucket storage: tensors of StageProgram::state.
 struct BucketState {
   std::int64_t elements = 0;         // parameters, without padding
-  std::int64_t buffer_elements = 0;  // expert biases, after them what they are updated by
+  // Expert biases, after them what they are updated by, after them amax of delayed scaling.
+  std::int64_t buffer_elements = 0;
   std::int64_t bias_elements = 0;    // of them: the biases
+  std::int64_t amax_elements = 0;    // of one step (core/program/amax_buffers.hpp)
   std::int64_t shard_elements = 0;  // optimizer shard of this rank, padded: ceil(elements / shards)
   int shards = 1;
   std::int64_t narrow_elements = 0;  // read by narrow products

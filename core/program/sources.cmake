@@ -1,4 +1,5 @@
 target_sources(pleat_core PRIVATE
+  ${CMAKE_CURRENT_LIST_DIR}/amax_buffers.cpp
   ${CMAKE_CURRENT_LIST_DIR}/names.cpp
   ${CMAKE_CURRENT_LIST_DIR}/lifetimes.cpp
   ${CMAKE_CURRENT_LIST_DIR}/layer_builder.cpp

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/plan/rank_map.hpp"
+#include "core/program/amax_buffers.hpp"
 #include "core/program/bucket_sync.hpp"
 #include "core/program/optimizer_step.hpp"
 #include "core/program/step_state.hpp"
@@ -99,7 +100,8 @@ bool holds_input_layer(const StageProgram& stage) {
 // Tokens of all ranks of the stage, then the biases (DeepSeek-V3, arXiv:2412.19437 section 2.1.2).
 void update_biases(StageProgram& stage, const ModelSpec& model, const Plan& plan) {
   const BucketState& b = stage.buckets[0];
-  const std::int64_t biases = b.bias_elements, loads = b.buffer_elements - biases;
+  const std::int64_t biases = b.bias_elements;
+  const std::int64_t loads = b.buffer_elements - biases - all_amax_elements(b.amax_elements);
   if (loads == 0) return;
   const auto on_loads = [&](Op op) {
     op.attr.first = biases;
@@ -192,6 +194,7 @@ void add_step_ops(StageProgram& stage, const ModelSpec& model, const Plan& plan,
     exchange_copies(stage, model, plan, i, OpKind::spread_experts, ".spread", b.weights);
   }
   update_biases(stage, model, plan);
+  add_amax_ops(stage, plan);
   // fp32 gradients of the shard, from before the norm until the next step's zero_grad (mcore
   // optimizer/distrib_optimizer.py _copy_model_grads_to_main_grads). fp32 gradients are views. The
   // decoupled path that would avoid the copy is off in Megatron-Bridge's recipes, whose BF16 runs

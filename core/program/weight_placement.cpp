@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/plan/rank_map.hpp"
+#include "core/program/amax_buffers.hpp"
 #include "core/program/step_state.hpp"
 
 namespace pleat {
@@ -180,6 +181,15 @@ void place_buffers(StageProgram& stage, const std::vector<PlacedWeights>& weight
   for_each_instance(stage, weights, plan, [&](const PlacedWeights& of, auto& slots) {
     for (const PlacedWeight& w : of.loads) place(w, slots[w.weight]);
   });
+  for_each_instance(stage, weights, plan, [&](const PlacedWeights& of, auto& slots) {
+    for (const PlacedWeight& w : of.amax) {
+      place(w, slots[w.weight]);
+      stage.buckets[w.bucket].amax_elements += w.elements;
+    }
+  });
+  for (BucketState& b : stage.buckets) {
+    b.buffer_elements += all_amax_elements(b.amax_elements) - b.amax_elements;
+  }
 }
 
 void count_weights(StageProgram& stage, const Plan& plan, bool narrow) {

@@ -232,10 +232,13 @@ void MixedKernels::swiglu_quantize(View u, View p, View counts, View y, bool kee
 }
 
 void MixedKernels::largest_of_history(View history, View amax) {
-  PLEAT_ASSERT(history.rows == amax.elements() && history.cols > 0);
-  for (std::int64_t g = 0; g < history.rows; ++g) {
-    const float* const row = history.f32() + g * history.cols;
-    amax.f32()[g] = *std::max_element(row, row + history.cols);
+  PLEAT_ASSERT(history.cols == amax.elements() && history.rows > 0);
+  for (std::int64_t g = 0; g < history.cols; ++g) {
+    float most = 0;
+    for (std::int64_t i = 0; i < history.rows; ++i) {
+      most = std::max(most, history.f32()[i * history.cols + g]);
+    }
+    amax.f32()[g] = most;
   }
 }
 

@@ -17,13 +17,12 @@ namespace {
 struct LargestOfHistory {
   const float* history;
   float* amax;
-  std::int64_t length;
-  __device__ void operator()(std::int64_t row, int lane) const {
+  std::int64_t length, groups;
+  __device__ void operator()(std::int64_t group) const {
     float most = 0;
-    for (std::int64_t i = lane; i < length; i += kWarp)
-      most = fmaxf(most, history[row * length + i]);
-    most = warp_max(most);
-    if (lane == 0) amax[row] = most;
+    for (std::int64_t i = 0; i < length; ++i)
+      most = fmaxf(most, history[i * groups + group]);
+    amax[group] = most;
   }
 };
 
@@ -232,9 +231,9 @@ void quantize_rows(Resources& r, RowSource x, View counts, View y, const Quantiz
 }  // namespace cuda
 
 void CudaKernels::largest_of_history(View history, View amax) {
-  PLEAT_ASSERT(history.rows == amax.elements() && history.cols > 0);
-  cuda::for_rows<cuda::kWarp>(*resources_, history.rows,
-                              cuda::LargestOfHistory{history.f32(), amax.f32(), history.cols});
+  PLEAT_ASSERT(history.cols == amax.elements() && history.rows > 0);
+  cuda::for_each(*resources_, history.cols,
+                 cuda::LargestOfHistory{history.f32(), amax.f32(), history.rows, history.cols});
 }
 
 void CudaKernels::quantize(View x, View counts, View y, const Quantization& q) {

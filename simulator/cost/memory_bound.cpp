@@ -20,7 +20,8 @@ bool on_part(const Op& op) {
                     family == OpKind::copy || family == OpKind::zero ||
                     family == OpKind::step_matrix || family == OpKind::lamb ||
                     family == OpKind::lamb_norms || family == OpKind::lamb_step ||
-                    family == OpKind::update_bias;
+                    family == OpKind::update_bias || family == OpKind::past_amax ||
+                    family == OpKind::keep_amax;
   return step && op.attr.n != Dim{};
 }
 
@@ -133,6 +134,8 @@ std::optional<KernelClass> memory_bound_kernel(OpKind kind) {
     case OpKind::concat_rows_bwd:
     case OpKind::zero:
     case OpKind::update_bias:
+    case OpKind::past_amax:
+    case OpKind::keep_amax:
     case OpKind::grad_norm:
     case OpKind::clip:
     case OpKind::copy:
@@ -172,6 +175,7 @@ std::optional<KernelClass> memory_bound_kernel(OpKind kind) {
     case OpKind::all_reduce:
     case OpKind::all_reduce_bucket:
     case OpKind::all_reduce_replicated:
+    case OpKind::all_reduce_amax:
     case OpKind::sum_expert_copies:
     case OpKind::spread_experts:
     case OpKind::all_to_all:

@@ -219,6 +219,7 @@ INSTANTIATE_TEST_SUITE_P(Overlap, Passes, testing::ValuesIn(overlap_cases()), na
                            name_of_case)
 PLEAT_PASSES_IN(bf16);
 PLEAT_PASSES_IN(mxfp8);
+PLEAT_PASSES_IN(fp8_delayed);
 
 TEST(Offload, FreesDeviceMemory) {
   TrainConfig config = test::small_config(1);

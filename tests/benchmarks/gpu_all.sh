@@ -20,7 +20,7 @@
 #   PLEAT_GPU_WORK             the work folder (build-gpu/out)
 #   PLEAT_GPU_MIB              15
 #   PLEAT_GPU_MODELS           of training, pytorch and compare: "mixtral qwen3"; more has "deepseek"
-#   PLEAT_GPU_KINDS            of training: "order bf16 batch32 graphs whole fp8", one kind of all models after the other
+#   PLEAT_GPU_KINDS            of training: "order bf16 batch32 graphs whole fp8 fp8_delayed", one kind of all models after the other
 #   PLEAT_GPU_SECTIONS         of the benchmarks: "grouped dense attention memory tokens"; more has the others
 #   PLEAT_GPU_RUNS             of each benchmark (10; of more's 30)
 #   PLEAT_GPU_STEPS            of each training (10)
@@ -43,7 +43,7 @@ build="${PLEAT_GPU_BUILD:-$root/build-gpu}"
 out="${PLEAT_GPU_WORK:-$build/out}"
 torch_python="${PLEAT_TORCH_PYTHON:-python3}"
 read -ra models <<<"${PLEAT_GPU_MODELS:-mixtral qwen3}"
-read -ra kinds <<<"${PLEAT_GPU_KINDS:-order bf16 batch32 graphs whole fp8}"
+read -ra kinds <<<"${PLEAT_GPU_KINDS:-order bf16 batch32 graphs whole fp8 fp8_delayed}"
 read -ra sections <<<"${PLEAT_GPU_SECTIONS:-grouped dense attention memory tokens}"
 runs="${PLEAT_GPU_RUNS:-10}"
 train_steps="${PLEAT_GPU_STEPS:-10}"
@@ -343,7 +343,7 @@ do_training() {
         batch32) train "$@" --global-batch 32 --any-order-attention ;;
         graphs) train "$@" --cuda-graph partial ;;
         whole) train "$@" --cuda-graph full_iteration ;;
-        fp8) train "${@:1:2}" fp8 "${@:4}" ;;
+        fp8 | fp8_delayed) train "${@:1:2}" "$kind" "${@:4}" ;;
         *) stop "unknown kind of training: $kind" ;;
       esac
     done

@@ -19,7 +19,7 @@ CUDNN = {"attention": {4096: 591, 8192: 644, 16384: 673, 32768: 688},
          "attention_bwd in any order": {4096: 474, 8192: 541, 16384: 579, 32768: 581}}
 MODELS = ["mixtral", "qwen3", "deepseek"]
 KINDS = {"bf16": "eager", "graphs": "graphs", "order": "eager in any order", "batch32": "in any order, 32 sequences",
-         "whole": "one graph", "fp8": "fp8"}
+         "whole": "one graph", "fp8": "fp8", "fp8_delayed": "fp8, delayed scales"}
 # Like with like: of Pleat's kinds the fastest, PyTorch's run, and what both have in common. PyTorch's usual run adds up
 # attention's gradients in any order.
 BESIDE_TORCH = [(("order",), "", "in any order"), (("bf16", "graphs", "whole"), "-deterministic", "the same bits every time"),
@@ -265,7 +265,7 @@ def add_training(t, out):
             torch = (last_object(out.path(f"pytorch-{model}{run}.txt")) or {}).get("tokens_per_second")
             shown += [f"PyTorch {what} {torch:.0f}"] if torch else []
         t.show(f"tokens/s, {model}-shaped", "; ".join(shown))
-        wide = [(rate, kind) for kind, rate in rates.items() if kind != "fp8"]
+        wide = [(rate, kind) for kind, rate in rates.items() if not kind.startswith("fp8")]
         if wide:
             mfu[model] = (out.rate(f"{model}-{max(wide)[1]}", "mfu"), KINDS[max(wide)[1]])
         run = out.train(f"{model}-bf16")

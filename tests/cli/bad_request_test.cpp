@@ -409,9 +409,9 @@ TEST(BadRequest, DevicesThatAreNotThere) {
                         "  hint: --device cuda"));
   const std::vector<std::string> gpu{"--device", "cuda",      "--cluster",
                                      "h100-sxm", "--runtime", "pleat"};
-  const Said narrow = said(gpu + std::vector<std::string>{"--precision", "fp8_delayed"});
+  const Said narrow = said(gpu + std::vector<std::string>{"--precision", "fp16"});
   EXPECT_EQ(narrow.exit_code, 2);
-  EXPECT_THAT(narrow.err, HasSubstr("precision: this backend has no fp8_delayed"));
+  EXPECT_THAT(narrow.err, HasSubstr("precision: this backend has no fp16"));
   if (std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "there is a GPU";
   const Said none = said(gpu);
   if (none.exit_code == 2) {

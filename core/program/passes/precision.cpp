@@ -4,11 +4,14 @@
 // What tensor parallelism gathers only for narrow GEMMs is quantized before the gather, which then
 // moves narrow bytes: both layouts of MXFP8 and of blocks where both are read, one layout of
 // tensor-scaled FP8, transposed after it (docs/MODEL.md section 5).
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <vector>
 
 #include "core/plan/numerics.hpp"
+#include "core/program/amax_buffers.hpp"
 #include "core/program/passes/layer_passes.hpp"
 
 namespace pleat {
@@ -55,6 +58,7 @@ class Quantizer {
       : layer_(layer), type_(type), blocks_(plan.precision == Precision::fp8_block),
         turned_(type == DType::nvfp4 && runtime == Runtime::pleat), head_(plan.fp8_head),
         delayed_(plan.precision == Precision::fp8_delayed),
+        keeps_amax_(delayed_ && runtime == Runtime::pleat), expert_ranks_(plan.expert.ep),
         fused_(layer.tensors.size()), read_wide_(layer.tensors.size()),
         gradients_(layer.tensors.size()) {
     layer_.tensors.reserve(2 * layer_.tensors.size());
@@ -82,6 +86,10 @@ class Quantizer {
         read_wide_.set(x, false);
         gradients_.set(x);
       }
+    }
+    for (const Op& op : layer_.backward) {  // that of logits is made in their place, forward
+      const bool of_gradient = op.phase == Phase::backward || op.phase == Phase::wgrad;
+      if (is_narrow(op, head_) && of_gradient) gradients_.set(op.in.front());
     }
     rewrite(layer_.forward, Phase::forward);
     rewrite(layer_.backward, Phase::backward);
@@ -124,7 +132,9 @@ class Quantizer {
     return made;
   }
 
-  QuantizedCopies quantized(TensorId x, std::vector<Op>& out, const Op& user, Phase phase) {
+  // `product`: the first that reads it, `user` that or what gathers it for that.
+  QuantizedCopies quantized(TensorId x, std::vector<Op>& out, const Op& user, const Op& product,
+                            Phase phase) {
     if (const auto done = copies_.find(x); done != copies_.end()) return done->second;
     const QuantizedCopies c{add(x, ".row"), add(x, ".col")};
     Op op;
@@ -137,8 +147,13 @@ class Quantizer {
       op.in.push_back(user.in[2]);
       op.attr.local_experts = user.attr.local_experts;
     }
-    op.out = {c.row, c.column};
     op.attr.gradient = gradients_.contains(x);
+    if (keeps_amax_) {
+      const std::int64_t experts = op.attr.local_experts * expert_ranks_;
+      op.in.push_back(add_amax(layer_, product, op.attr.gradient,
+                               std::max<std::int64_t>(1, experts)));
+    }
+    op.out = {c.row, c.column};
     if (fused_.contains(x)) op.attr.passes = 0;
     out.push_back(std::move(op));
     copies_[x] = c;
@@ -148,6 +163,7 @@ class Quantizer {
   // Which layouts the narrow GEMMs of `ops` read of x; nothing if anyone else reads it.
   struct Wanted {
     bool row = false, column = false;
+    const Op* product = nullptr;  // the first
   };
   Wanted wanted(const std::vector<Op>& ops, TensorId x) const {
     Wanted result;
@@ -157,6 +173,7 @@ class Quantizer {
         const bool wgrad = op.attr.transpose_a;
         if (!is_narrow(op, head_) || (i > 0 && !wgrad)) return {};
         (wgrad ? result.column : result.row) = true;
+        if (result.product == nullptr) result.product = &op;
       }
     }
     return result;
@@ -175,7 +192,8 @@ class Quantizer {
     const Wanted want = wanted(ops, all);
     if (!want.row && !want.column) return false;
     if (!in_whole_blocks(gather.in.front())) return false;
-    const QuantizedCopies shard = quantized(gather.in.front(), out, gather, phase);
+    const QuantizedCopies shard =
+        quantized(gather.in.front(), out, gather, *want.product, phase);
     QuantizedCopies copies;
     auto move = [&](TensorId from, const char* suffix) {
       Op op = gather;
@@ -221,7 +239,7 @@ class Quantizer {
             op.in[i] = quantized_once(op.in[i], result, op, phase, !wgrad);
             continue;
           }
-          const QuantizedCopies c = quantized(op.in[i], result, op, phase);
+          const QuantizedCopies c = quantized(op.in[i], result, op, op, phase);
           op.in[i] = wgrad ? c.column : c.row;
           if (wgrad && i == 0 && turned_ && op.out.size() > 1) of_bias = c.row;
         }
@@ -239,6 +257,8 @@ class Quantizer {
   bool turned_;  // a gradient's column-wise copy is of mixed rows: biases read the other one
   bool head_;    // the output projection is narrow too
   bool delayed_;  // fp8 with scales from past maxima
+  bool keeps_amax_;  // and the program has them (Megatron's are TransformerEngine's)
+  std::int64_t expert_ranks_;
   std::map<TensorId, QuantizedCopies> copies_;
   std::map<TensorId, TensorId> rows_, columns_;  // made apart
   Marks fused_;      // made, and converted, inside another kernel

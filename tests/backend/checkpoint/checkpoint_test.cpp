@@ -47,6 +47,11 @@ Plan nvfp4(Plan plan) {
   return plan;
 }
 
+Plan delayed_scaling(Plan plan) {
+  plan.precision = Precision::fp8_delayed;
+  return plan;
+}
+
 // Codes in the place of weights, halves of main parameters, the CPU's step.
 Plan kept_narrow(Plan plan) {
   plan.precision = Precision::mxfp8;
@@ -102,6 +107,7 @@ INSTANTIATE_TEST_SUITE_P(Plans, Resume,
                                            Resumed{"Bf16", in_bf16(fp32_plan(2, 2, 2))},
                                            Resumed{"TP2_Bf16", in_bf16(tp_plan(2, 2, 4)), true},
                                            Resumed{"Nvfp4", nvfp4(fp32_plan(2, 2, 2))},
+                                           Resumed{"Delayed", delayed_scaling(tp_plan(2, 2, 4))},
                                            Resumed{"KeptNarrow", kept_narrow(fp32_plan(2, 2, 2))},
                                            Resumed{"Halves", halves(fp32_plan(4, 2)), true},
                                            Resumed{"Unsharded", without_sharding(fp32_plan(4, 2))},

@@ -263,6 +263,9 @@ class CheckingKernels final : public KernelSet {
     *y.scales = std::move(s);
     later(&KernelSet::quantize, x, counts, y, q);
   }
+  void largest_of_history(View history, View amax) override {
+    later(&KernelSet::largest_of_history, history, amax);
+  }
   void read_scales(View y) override {
     queues_.now().finish();
     const auto& there = *static_cast<const BlockScales*>(y.scales->on_device.get());
@@ -322,6 +325,11 @@ class CheckingKernels final : public KernelSet {
   }
   static Moment seen(Moment m) {
     return {seen(m.values), seen_by_device(m.scales)};
+  }
+  static Quantization seen(Quantization q) {
+    q.past_amax = seen_by_device(q.past_amax);
+    q.seen_amax = seen_by_device(q.seen_amax);
+    return q;
   }
   static AttentionPiece seen(AttentionPiece p, const Ranges& ranges) {
     for (auto* part : {&p.q[0], &p.q[1], &p.k[0], &p.k[1], &p.v}) *part = seen(*part);

@@ -19,6 +19,7 @@ INSTANTIATE_TEST_SUITE_P(
     Runs, EmulatedGpu,
     testing::ValuesIn(device_cases_named({"OneRank", "Folded", "Zero3", "Ring", "GatheredKeys",
                                           "SteppedOnTheHost", "Sgd", "Lamb", "Muon", "Padded",
+                                          "DelayedScaling", "DelayedScalingOfExperts",
                                           "Packed", "TiedDepthWithAll", "Gpt", "Bf16", "Fp8",
                                           "Fp8Block", "Mxfp8", "Nvfp4", "TokensAsTheyAre",
                                           "Remainders", "RoundedGradients", "LambBf16",

@@ -157,6 +157,17 @@ TEST(PlacementRules, NeedSeveralRanks) {
       "one rank has all experts: there is nothing to place with EP 1", "in_order");
 }
 
+TEST(PlacementRules, ScalesOfEarlierStepsAreThoseOfExpertsInOrder) {
+  expect_violation(
+      [](Case& c) {
+        know_loads(c);
+        c.plan.precision = Precision::fp8_delayed;
+      },
+      "placement-scales", "expert.placement",
+      "fp8_delayed keeps the amax of experts in order, for checkpoints of any layout",
+      "in_order, or precision fp8");
+}
+
 TEST(PlacementRules, GroupsHaveRanksOfTheirOwn) {
   expect_violation(
       [](Case& c) {

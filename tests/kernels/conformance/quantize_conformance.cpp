@@ -187,11 +187,11 @@ TEST_P(KernelConformance, DelayedScalingTakesThePastAmax) {
         const Matrix x = awkward(c.rows, c.cols, 4, false);
         const std::int64_t groups = std::max<std::int64_t>(1, std::ssize(c.counts));
         // Of group g the past was 3 (g + 1), or nothing; it has seen 2.5 before this.
-        Matrix history(groups, 5), seen(1, groups, 2.5);
-        for (std::int64_t g = 0; g < groups; ++g) history(g, g % 5) = g == 1 ? 0 : 3 * (g + 1);
+        Matrix history(5, groups), seen(1, groups, 2.5);
+        for (std::int64_t g = 0; g < groups; ++g) history(g % 5, g) = g == 1 ? 0 : 3 * (g + 1);
         const View past = out_f32(1, groups), amax = inout_f32(seen);
         k().largest_of_history(in_f32(history), past);
-        for (std::int64_t g = 0; g < groups; ++g) EXPECT_EQ(get(past)(0, g), history(g, g % 5));
+        for (std::int64_t g = 0; g < groups; ++g) EXPECT_EQ(get(past)(0, g), history(g % 5, g));
         const View y = out_codes(DType::fp8, c.rows, c.cols);
         const View counts = c.counts.empty() ? none() : in_i32(c.counts, 1, std::ssize(c.counts));
         k().quantize(in(x), counts, y,
@@ -203,7 +203,7 @@ TEST_P(KernelConformance, DelayedScalingTakesThePastAmax) {
         for (std::int64_t g = 0; g < groups; ++g) {
           const auto number = static_cast<std::size_t>(g);
           const std::int64_t rows = c.counts.empty() ? c.rows : c.counts[number];
-          const auto before = static_cast<float>(history(g, g % 5));
+          const auto before = static_cast<float>(history(g % 5, g));
           const float factor = before == 0 ? 1.0F : largest(format) / before;
           double most = 2.5;
           for (std::int64_t i = row * c.cols; i < (row + rows) * c.cols; ++i) {
