@@ -21,7 +21,7 @@ using test::expect_violation;
 TEST(Constraints, NamesAreUniqueAndTheBasePlanIsValid) {
   std::set<std::string> names;
   for (const Constraint& rule : constraints()) EXPECT_TRUE(names.insert(rule.name).second);
-  EXPECT_EQ(names.size(), 91u);
+  EXPECT_EQ(names.size(), 92u);
   const Case c;
   EXPECT_TRUE(violations(c.context()).empty());
   EXPECT_NO_THROW(require_valid(c.context(), "plan.json"));
