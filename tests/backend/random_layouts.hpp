@@ -116,13 +116,16 @@ class LayoutMaker {
     return w;
   }
 
-  // Of every layer with experts, but perhaps the first.
+  // Of every layer with experts; those of the first are perhaps alike.
   void know_loads(RandomLayout& c) {
     c.workload.routing = Routing::natural;
-    for (int l = pick(2); l < c.model.layers; ++l) {
+    const int first = pick(2);
+    for (int l = 0; l < c.model.layers; ++l) {
       if (!c.model.is_moe(l)) continue;
       ExpertLoads loads{l, {}};
-      for (std::int64_t e = 0; e < c.model.moe->experts; ++e) loads.of.push_back(pick(20));
+      for (std::int64_t e = 0; e < c.model.moe->experts; ++e) {
+        loads.of.push_back(l < first ? 1 : pick(20));
+      }
       loads.of[0] += 1;
       c.workload.expert_loads.push_back(loads);
     }
