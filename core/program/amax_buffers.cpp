@@ -41,8 +41,7 @@ TensorId add_amax(LayerProgram& layer, const Op& product, bool gradient, std::in
   w.elements = groups;
   w.buffer = true;
   w.weight = w.gradient = TensorId{static_cast<int>(layer.tensors.size())};
-  layer.tensors.push_back(
-      {name, TensorClass::weight, DType::fp32, {{groups}}});
+  layer.tensors.push_back({name, TensorClass::weight, DType::fp32, {{groups}}});
   layer.weights.push_back(std::move(w));
   return layer.weights.back().weight;
 }

@@ -67,8 +67,7 @@ TEST(DelayedScaling, TheFirstStepIsCurrentScalingAndTheSecondIsNot) {
   }
 }
 
-// A step has the same scales in all of its microbatches, so that it does not matter when one of
-// them, or one that is recomputed, comes.
+// Step s writes row s % kAmaxSteps and leaves the others.
 TEST(DelayedScaling, TheHistoryGoesRound) {
   constexpr int kSteps = static_cast<int>(kAmaxSteps) + 3;
   TrainConfig config = test::small_config();
